@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+func Exported() {}
+
+func main() {}

@@ -1,0 +1,3 @@
+module example.org/a/api
+
+go 1.26.0
