@@ -27,7 +27,6 @@ func inspect(page runtime.Object) (metav1.ListMeta, error) {
 		return metav1.ListMeta{}, fmt.Errorf("%w: %s", ErrNotList, typeOf(page))
 	}
 	info := metav1.ListMeta{
-		SelfLink:           list.GetSelfLink(),
 		ResourceVersion:    list.GetResourceVersion(),
 		Continue:           list.GetContinue(),
 		RemainingItemCount: list.GetRemainingItemCount(),
