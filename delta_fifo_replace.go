@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// errReplacementEnded is what a replacement returns after Commit or Abort.
+var errReplacementEnded = errors.New("informer: replacement was committed or aborted before")
+
+// BeginReplace starts a list. Its Commit queues, all at once and whatever the Limit, for
+// each item that differs from the newest state of its key DeltaReplaced, in order of first
+// arrival; then for each key that is not in the list but present DeltaDeleted with its
+// newest object and FinalStateUnknown, sorted by key; then the version. An item with the
+// version, the UID and the content of the newest state queues nothing.
+//
+// Ownership: an object put in belongs to the queue.
+//
+// Concurrency: a replacement is for one goroutine at a time. Put keys, transforms and
+// compares on it, outside the queue's lock. Other writes, and other replacements, may
+// happen meanwhile: the list is then compared with what they left, and wins.
+//
+// Errors: Put and Remove return an *ObjectError for an object that is nil or cannot be
+// keyed or transformed; what was staged of its key before stays. Keep takes the key
+// by KeyFunc if its object is a T, and as namespace/name otherwise. All return ErrClosed after
+// Close, and an error after Commit or Abort; Abort may be called again, and after Commit.
+func (f *DeltaFIFO[T]) BeginReplace(ctx context.Context) (Replacement[T], error) {
+	return f.beginReplace(ctx, "")
+}
+
+// beginReplace sets the cause of all that is queued; "": CauseInitial for the first
+// replacement committed, CauseRelist for later ones.
+func (f *DeltaFIFO[T]) beginReplace(ctx context.Context, cause Cause) (*fifoReplacement[T], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.isClosed {
+		return nil, ErrClosed
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return &fifoReplacement[T]{f: f, ctx: ctx, cause: cause, index: map[string]int{}}, nil
+}
+
+// Replace is BeginReplace, Put for each item, Commit.
+//
+// Errors: those of BeginReplace. The first item that fails aborts.
+func (f *DeltaFIFO[T]) Replace(ctx context.Context, items []T, resourceVersion string) error {
+	r, err := f.BeginReplace(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Abort()
+	for _, item := range items {
+		if err := r.Put(item); err != nil {
+			return err
+		}
+	}
+	return r.Commit(resourceVersion)
+}
+
+type fifoReplacement[T any] struct {
+	f     *DeltaFIFO[T]
+	ctx   context.Context // of BeginReplace, for the Bookmark at the end
+	cause Cause
+	items []stagedItem[T] // in order of first arrival
+	index map[string]int  // key → index in items
+	ended bool
+}
+
+// stagedItem is less than a delta: there is one for each unchanged object, too.
+type stagedItem[T any] struct {
+	key     string
+	object  T
+	version string
+	uid     types.UID
+	verdict stagedVerdict
+	firm    bool   // itemSame: by the known objects, or in Commit
+	changes uint64 // of the queue, when the verdict was given
+}
+
+type stagedVerdict uint8
+
+const (
+	itemRemoved stagedVerdict = iota // not in the list after all
+	itemKept                         // present, as it is
+	itemSame                         // present, and object is the newest state's own
+	itemChanged
+)
+
+func (r *fifoReplacement[T]) Put(obj T) error {
+	if r.ended {
+		return errReplacementEnded
+	}
+	d, err := r.f.prepare(obj)
+	if err != nil {
+		return err
+	}
+	item := stagedItem[T]{key: d.Key, object: d.Object, version: d.ResourceVersion, uid: d.UID}
+	base, err := r.look(&item)
+	if err != nil {
+		return err
+	}
+	item.judge(base)
+	r.stage(item)
+	return nil
+}
+
+// look returns the newest state of an item's key.
+func (r *fifoReplacement[T]) look(item *stagedItem[T]) (newestState[T], error) {
+	r.f.mu.Lock()
+	defer r.f.mu.Unlock()
+	if r.f.isClosed {
+		return newestState[T]{}, ErrClosed
+	}
+	item.changes = r.f.changes
+	return r.f.newestLocked(item.key), nil
+}
+
+// judge compares an item with the newest state. Of two equal objects the old one stays,
+// so that a list of what is there holds no second copy of it.
+func (i *stagedItem[T]) judge(base newestState[T]) {
+	i.verdict = itemChanged
+	if base.identical(i.version, i.uid) && sameContent(base.object, i.object) {
+		i.verdict, i.firm = itemSame, base.known
+		i.object = base.object
+	}
+}
+
+func (r *fifoReplacement[T]) stage(item stagedItem[T]) {
+	if i, ok := r.index[item.key]; ok {
+		r.items[i] = item
+		return
+	}
+	r.index[item.key] = len(r.items)
+	r.items = append(r.items, item)
+}
+
+func (r *fifoReplacement[T]) Remove(obj T) error {
+	if r.ended {
+		return errReplacementEnded
+	}
+	d, _, err := r.f.identify(obj)
+	if err != nil {
+		return err
+	}
+	if i, ok := r.index[d.Key]; ok {
+		r.items[i] = stagedItem[T]{key: d.Key}
+	}
+	return nil
+}
+
+func (r *fifoReplacement[T]) Keep(obj metav1.Object) {
+	if key := r.keptKey(obj); key != "" && !r.ended {
+		r.stage(stagedItem[T]{key: key, verdict: itemKept})
+	}
+}
+
+func (r *fifoReplacement[T]) keptKey(obj metav1.Object) string {
+	if _, err := accessor(obj); err != nil {
+		return ""
+	}
+	if own, ok := obj.(T); ok {
+		if key, err := r.f.keyFunc(own); err == nil {
+			return key
+		}
+	}
+	return JoinKey(obj.GetNamespace(), obj.GetName())
+}
+
+func (r *fifoReplacement[T]) Abort() { r.end() }
+
+func (r *fifoReplacement[T]) end() { r.ended, r.items, r.index = true, nil, nil }
+
+// commitRounds bounds how often Commit compares again because somebody else wrote
+// meanwhile. What is still open then counts as changed, which is never wrong.
+const commitRounds = 3
+
+func (r *fifoReplacement[T]) Commit(resourceVersion string) error {
+	if r.ended {
+		return errReplacementEnded
+	}
+	defer r.end()
+	f := r.f
+	for round := 0; ; round++ {
+		f.mu.Lock()
+		if f.isClosed {
+			f.mu.Unlock()
+			return ErrClosed
+		}
+		doubts := r.reviewLocked()
+		if len(doubts) == 0 || round == commitRounds {
+			break
+		}
+		f.mu.Unlock()
+		for _, doubt := range doubts {
+			item := &r.items[doubt.item]
+			item.judge(doubt.base)
+			item.firm = true
+		}
+	}
+	r.queueLocked()
+	return f.endWrite(r.ctx, resourceVersion)
+}
+
+// stagedDoubt is an item whose content has to be compared again.
+type stagedDoubt[T any] struct {
+	item int
+	base newestState[T]
+}
+
+// reviewLocked brings the verdicts up to date with what was written, or processed, since
+// they were given, and returns those that need more than a look. Until these are judged
+// they count as changed.
+func (r *fifoReplacement[T]) reviewLocked() []stagedDoubt[T] {
+	var doubts []stagedDoubt[T]
+	for i := range r.items {
+		item := &r.items[i]
+		if item.settled(r.f.changes) {
+			continue
+		}
+		base := r.f.newestLocked(item.key)
+		item.changes = r.f.changes
+		was := item.verdict
+		item.verdict = itemChanged
+		switch {
+		case !base.identical(item.version, item.uid):
+		case was == itemSame && sameReference(base.object, item.object):
+			item.verdict = itemSame
+		default:
+			doubts = append(doubts, stagedDoubt[T]{i, base})
+		}
+	}
+	return doubts
+}
+
+// settled reports whether the verdict needs no second look. One that rests on the queue
+// does: what was queued then may have been processed, and not have been kept.
+func (i *stagedItem[T]) settled(changes uint64) bool {
+	switch i.verdict {
+	case itemChanged:
+		return i.changes == changes
+	case itemSame:
+		return i.changes == changes && i.firm
+	default:
+		return true
+	}
+}
+
+func (r *fifoReplacement[T]) queueLocked() {
+	f := r.f
+	gone := r.goneLocked()
+	if r.cause == "" {
+		r.cause = CauseRelist
+		if f.firstReplace == 0 {
+			r.cause = CauseInitial
+		}
+	}
+	f.position++
+	f.queue.grow(r.changed() + len(gone))
+	for i := range r.items {
+		if item := &r.items[i]; item.verdict == itemChanged {
+			f.pushLocked(Delta[T]{
+				Type: DeltaReplaced, Key: item.key, Object: item.object,
+				ResourceVersion: item.version, UID: item.uid, Cause: r.cause,
+			})
+		}
+	}
+	for _, d := range gone {
+		d.Cause = r.cause
+		f.pushLocked(d)
+	}
+	if f.firstReplace == 0 {
+		f.firstReplace = f.position
+	}
+}
+
+func (r *fifoReplacement[T]) changed() int {
+	n := 0
+	for i := range r.items {
+		if r.items[i].verdict == itemChanged {
+			n++
+		}
+	}
+	return n
+}
+
+// goneLocked returns a delete for each key that is present and not in the list.
+func (r *fifoReplacement[T]) goneLocked() []Delta[T] {
+	f := r.f
+	var keys []string
+	consider := func(key string) {
+		if i, ok := r.index[key]; !ok || r.items[i].verdict == itemRemoved {
+			keys = append(keys, key)
+		}
+	}
+	for key := range f.queue.index {
+		consider(key)
+	}
+	for key := range f.flights {
+		consider(key)
+	}
+	if f.taken != nil {
+		for key := range f.taken.index {
+			consider(key)
+		}
+	}
+	if f.known != nil {
+		for _, key := range f.known.Keys() {
+			consider(key)
+		}
+	}
+	slices.Sort(keys)
+	var gone []Delta[T]
+	for _, key := range slices.Compact(keys) {
+		if last := f.newestLocked(key); last.present {
+			gone = append(gone, Delta[T]{
+				Type: DeltaDeleted, Key: key, Object: last.object,
+				ResourceVersion: last.version, UID: last.uid, FinalStateUnknown: true,
+			})
+		}
+	}
+	return gone
+}

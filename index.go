@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"errors"
+	"maps"
+	"runtime/debug"
+	"slices"
+
+	"github.com/informerkit/informer/internal/dense"
+)
+
+// IndexFunc returns the values under which an index files an object; none is fine, and
+// one that comes twice counts once.
+//
+// Concurrency: it is called by the writer of the store, outside the readers' lock. It
+// must not keep the returned slice or change the object. It may read the store, which is
+// then as it was before the change, and must not write it.
+//
+// Errors: an error, or a panic, leaves the object out of this one index until it changes
+// again, and is reported as an *IndexError. That of a panic wraps a *PanicError.
+type IndexFunc[T any] func(obj T) ([]string, error)
+
+// Indexers are index functions by the name of their index.
+type Indexers[T any] map[string]IndexFunc[T]
+
+// NamespaceIndex is the usual name of an index by namespace.
+const NamespaceIndex = "namespace"
+
+// IndexByNamespace files an object under its namespace.
+func IndexByNamespace[T Object](obj T) ([]string, error) { return []string{obj.GetNamespace()}, nil }
+
+var errNoIndexFunc = errors.New("informer: no index function")
+
+// indexer is an index of a store.
+type indexer[T any] struct {
+	name   string
+	values IndexFunc[T]
+}
+
+// AddIndexers adds indexes over what the store holds: readers see all of them, complete,
+// or none.
+//
+// Ownership: the map stays the caller's.
+//
+// Errors: an *IndexError that wraps ErrExists if there is an index of one of the names,
+// or that says that a function is nil; nothing is added then. Errors of index functions
+// come joined, an *IndexError for each object; the indexes are added without these objects.
+func (s *Store[T]) AddIndexers(indexers Indexers[T]) error {
+	s.s.w.Lock()
+	defer s.s.w.Unlock()
+	if err := s.s.checkNew(indexers); err != nil || len(indexers) == 0 {
+		return err
+	}
+	return s.s.addIndexers(indexers)
+}
+
+func (s *state[T]) checkNew(indexers Indexers[T]) error {
+	for _, name := range slices.Sorted(maps.Keys(indexers)) {
+		_, taken := s.indexes[name]
+		switch {
+		case taken:
+			return &IndexError{Index: name, Known: slices.Sorted(maps.Keys(s.indexes)), Err: ErrExists}
+		case indexers[name] == nil:
+			return &IndexError{Index: name, Known: slices.Sorted(maps.Keys(s.indexes)), Err: errNoIndexFunc}
+		}
+	}
+	return nil
+}
+
+// addIndexers fills the indexes in a fork of the table and lets it take the table's place.
+func (s *state[T]) addIndexers(indexers Indexers[T]) error {
+	var failed []error
+	table, indexes, all := s.table.Fork(), maps.Clone(s.indexes), slices.Clone(s.indexers)
+	if indexes == nil {
+		indexes = map[string]int{}
+	}
+	for name, values := range indexers {
+		x := indexer[T]{name, values}
+		indexes[name] = len(all)
+		all = append(all, x)
+		table.AddIndex(func(id uint32) []string {
+			return x.of(table.Key(id), table.Object(id), &failed)
+		})
+	}
+	s.indexers = all
+	s.mu.Lock()
+	s.table, s.indexes = table, indexes
+	s.mu.Unlock()
+	return errors.Join(failed...)
+}
+
+// of returns the values of an object; a failure is added to failed, and leaves it without.
+func (x indexer[T]) of(key string, obj T, failed *[]error) []string {
+	values, err := x.call(key, obj)
+	if err != nil {
+		*failed = append(*failed, &IndexError{Index: x.name, Key: key, Err: err})
+		return nil
+	}
+	return values
+}
+
+func (x indexer[T]) call(key string, obj T) (values []string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			values, err = nil, &PanicError{Handler: "index function", Key: key, Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return x.values(obj)
+}
+
+// scratch is memory that small writes use again.
+type scratch[T any] struct {
+	ops    []dense.Op[T]
+	values [][]string
+}
+
+const maxScratch = 1024 // more is left to the garbage collector
+
+// fillValues calls the index functions for what the ops put. It comes before any change,
+// so that a function that ends its goroutine leaves no half of one.
+func (s *state[T]) fillValues(ops []dense.Op[T]) error {
+	n := len(s.indexers)
+	if n == 0 {
+		return nil
+	}
+	var failed []error
+	values := slices.Grow(s.scratch.values[:0], n*len(ops))[:n*len(ops)]
+	s.scratch.values = values
+	for i := range ops {
+		op := &ops[i]
+		op.Values = values[i*n : (i+1)*n : (i+1)*n]
+		if op.Delete {
+			continue
+		}
+		for j, x := range s.indexers {
+			op.Values[j] = x.of(op.Key, op.Object, &failed)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// release forgets objects and values, and keeps the memory if it is little.
+func (c *scratch[T]) release(ops []dense.Op[T]) {
+	clear(ops)
+	clear(c.values)
+	c.ops = ops[:0]
+	if cap(c.ops) > maxScratch {
+		c.ops = nil
+	}
+	if cap(c.values) > maxScratch {
+		c.values = nil
+	}
+}

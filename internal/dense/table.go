@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dense
+
+import (
+	"hash/maphash"
+	"iter"
+	"sync/atomic"
+)
+
+// The parts of a table that can be frozen or forked each on its own: a List must not
+// make the writer copy chunks of keys.
+const (
+	objects = iota
+	keys    // and notes
+	lists   // ids of buckets
+	buckets
+	hashes // never frozen, but forked
+	parts
+)
+
+// clock knows the epoch of each part, and which were frozen in it.
+type clock struct {
+	seed   maphash.Seed
+	epochs [parts]uint64
+	frozen atomic.Uint32 // a bit a part, set by readers
+}
+
+func (c *clock) hash(s string) uint32 { return uint32(maphash.String(c.seed, s)) }
+
+// freeze ends the epoch of the parts at the next write.
+func (c *clock) freeze(bits uint32) {
+	if c.frozen.Load()&bits != bits {
+		c.frozen.Or(bits)
+	}
+}
+
+// advance begins the epochs of a write.
+func (c *clock) advance() {
+	bits := c.frozen.Load()
+	if bits == 0 {
+		return
+	}
+	c.frozen.Store(0)
+	for part := range c.epochs {
+		c.epochs[part] += uint64(bits >> part & 1)
+	}
+}
+
+// Note is what is known of an object that it does not say itself.
+type Note struct{ Version, UID string }
+
+// Op puts an object, or deletes one.
+type Op[T any] struct {
+	Key    string
+	Hint   uint32 // id that the key may have; 0 is none too
+	Object T
+	Note   *Note      // nil: none
+	Values [][]string // what each index files it under; read only while Apply runs
+	Delete bool
+}
+
+// Table is a set of objects by key, with indexes.
+type Table[T any] struct {
+	clock
+	ids     cells // hash of key → id
+	keys    vector[string]
+	objects vector[T]
+	notes   vector[*Note] // empty until the first note
+	indexes []*index
+}
+
+// New returns an empty table.
+func New[T any]() *Table[T] { return &Table[T]{clock: clock{seed: maphash.MakeSeed()}} }
+
+// Len returns the number of objects.
+func (t *Table[T]) Len() int { return t.objects.len() }
+
+// Find returns the id of a key; it is valid until the next write.
+func (t *Table[T]) Find(key string) (id uint32, ok bool) { return t.find(key, t.hash(key)) }
+
+func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
+	for id, at, ok := t.ids.next(hash, hash); ok; id, at, ok = t.ids.next(hash, at+1) {
+		if t.keys.at(id) == key {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// FindBytes is Find for a key that is not worth a string yet.
+func (t *Table[T]) FindBytes(key []byte) (id uint32, ok bool) {
+	hash := uint32(maphash.Bytes(t.seed, key))
+	for id, at, ok := t.ids.next(hash, hash); ok; id, at, ok = t.ids.next(hash, at+1) {
+		if t.keys.at(id) == string(key) {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// IDs yields all ids; there may be no write meanwhile.
+func (t *Table[T]) IDs() iter.Seq[uint32] { return t.keys.rows() }
+
+// Key returns the key of an id.
+func (t *Table[T]) Key(id uint32) string { return t.keys.at(id) }
+
+// Object returns the object of an id.
+func (t *Table[T]) Object(id uint32) T { return t.objects.at(id) }
+
+// Note returns the note of an id, nil if there is none.
+func (t *Table[T]) Note(id uint32) *Note {
+	if t.notes.len() == 0 {
+		return nil
+	}
+	return t.notes.at(id)
+}
+
+// Put puts one object into a table without indexes.
+func (t *Table[T]) Put(key string, obj T) {
+	t.advance()
+	t.put(&Op[T]{Key: key, Object: obj})
+}
+
+// Apply does what the ops say, in their order.
+func (t *Table[T]) Apply(ops []Op[T]) {
+	t.advance()
+	for i := range ops {
+		if ops[i].Delete {
+			t.delete(ops[i].Key)
+		} else {
+			t.put(&ops[i])
+		}
+	}
+}
+
+// Delete removes one object, if it is there.
+func (t *Table[T]) Delete(key string) {
+	t.advance()
+	t.delete(key)
+}
+
+func (t *Table[T]) put(op *Op[T]) {
+	id := op.Hint
+	if !t.keys.has(id) || t.keys.at(id) != op.Key {
+		id = t.idFor(op.Key)
+	}
+	if id == t.objects.next() {
+		t.objects.push(op.Object, t.epochs[objects])
+	} else {
+		t.objects.set(id, op.Object, t.epochs[objects])
+	}
+	t.annotate(id, op.Note)
+	for i, x := range t.indexes {
+		x.file(&t.clock, id, op.Values[i])
+	}
+}
+
+// idFor returns the id of the key, the next one for a new key, which it adds.
+func (t *Table[T]) idFor(key string) uint32 {
+	hash := t.hash(key)
+	id, ok := t.find(key, hash)
+	if !ok {
+		id = t.keys.next()
+		t.ids.insert(hash, id, t.epochs[hashes])
+		t.keys.push(key, t.epochs[keys])
+	}
+	return id
+}
+
+func (t *Table[T]) annotate(id uint32, note *Note) {
+	if note == nil && t.notes.len() == 0 {
+		return
+	}
+	for t.notes.len() < t.objects.len() {
+		t.notes.push(nil, t.epochs[keys])
+	}
+	if t.notes.at(id) != note {
+		t.notes.set(id, note, t.epochs[keys])
+	}
+}
+
+func (t *Table[T]) delete(key string) {
+	hash := t.hash(key)
+	id, ok := t.find(key, hash)
+	if !ok {
+		return
+	}
+	for _, x := range t.indexes {
+		x.unfile(&t.clock, id)
+		x.remove(&t.clock, id)
+	}
+	t.ids.remove(hash, id, t.epochs[hashes])
+	last := t.objects.last()
+	if id != last {
+		moved := t.keys.at(last)
+		t.ids.renumber(t.hash(moved), last, id, t.epochs[hashes])
+		t.keys.set(id, moved, t.epochs[keys])
+		t.objects.set(id, t.objects.at(last), t.epochs[objects])
+	}
+	t.keys.pop(t.epochs[keys])
+	t.objects.pop(t.epochs[objects])
+	if t.notes.len() > 0 {
+		t.notes.set(id, t.notes.at(last), t.epochs[keys])
+		t.notes.pop(t.epochs[keys])
+	}
+}
+
+// Fork returns a copy that shares everything with t until one of them changes; t must
+// not be changed any more, and only the newest fork may be.
+func (t *Table[T]) Fork() *Table[T] {
+	f := &Table[T]{
+		clock:   clock{seed: t.seed, epochs: t.epochs},
+		ids:     t.ids,
+		keys:    t.keys,
+		objects: t.objects,
+		notes:   t.notes,
+		indexes: make([]*index, len(t.indexes)),
+	}
+	for part := range f.epochs {
+		f.epochs[part]++
+	}
+	for i, x := range t.indexes {
+		mine := *x
+		f.indexes[i] = &mine
+	}
+	return f
+}
+
+// NeedsRoom reports whether the ops may take as long as the table is large, because a
+// hash table has to grow, or because something is due to shrink.
+func (t *Table[T]) NeedsRoom(ops []Op[T]) bool {
+	if t.ids.cramped(len(ops)) || t.ids.tooLarge() {
+		return true
+	}
+	for i, x := range t.indexes {
+		if x.wasteful() || x.values.cramped(countValues(ops, i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// MakeRoom does what NeedsRoom asks for. It belongs on a fork, before a few ops; many
+// make their room as they go, since most of what they put may be known.
+func (t *Table[T]) MakeRoom(ops []Op[T]) {
+	if t.ids.cramped(len(ops)) || t.ids.tooLarge() {
+		t.ids.resize(t.ids.n+len(ops), t.epochs[hashes])
+	}
+	for i, x := range t.indexes {
+		if x.wasteful() {
+			x.compact(&t.clock)
+		}
+		if n := countValues(ops, i); x.values.cramped(n) {
+			x.values.resize(x.values.n+n, t.epochs[hashes])
+		}
+	}
+}
+
+func countValues[T any](ops []Op[T], index int) (n int) {
+	for i := range ops {
+		if !ops[i].Delete {
+			n += len(ops[i].Values[index])
+		}
+	}
+	return n
+}
+
+// AddIndex adds an index that files each object under what values returns for its id.
+// The table must be a fork, or empty.
+func (t *Table[T]) AddIndex(values func(id uint32) []string) {
+	x := newIndex()
+	for id := range t.IDs() {
+		x.file(&t.clock, id, values(id))
+	}
+	t.indexes = append(t.indexes, x)
+}

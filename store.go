@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/informerkit/informer/internal/dense"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// view is the read side, written once; View and Store promote it.
+type view[T any] struct{ s *state[T] }
+
+// state is what a store and its views share. The table is dense columns in chunks that
+// the writer copies only if a reader froze them since: a list of any size takes the
+// readers' lock for as long as one Get does.
+type state[T any] struct {
+	*syncSignal
+	keyFunc   KeyFunc[T] // nil: KeyOf, without a new string for each look
+	transform TransformFunc[T]
+
+	// w serialises writers, over keys, transforms and index functions too. Who holds it
+	// reads what mu guards without mu.
+	w        sync.Mutex
+	indexers []indexer[T] // in the order of the table's indexes
+	scratch  scratch[T]
+
+	mu      sync.RWMutex // for readers; writers hold it for the change alone
+	table   *dense.Table[T]
+	indexes map[string]int // number of the index; replaced, never changed
+	version string
+}
+
+// View is a read-only view of a Store. It is a small value; copy it. It comes from
+// Store.View or Informer.Store, and the zero View cannot be used.
+//
+// Ownership: the objects that it hands out are shared with everybody and must not be
+// changed; slices are the caller's.
+//
+// Concurrency: all methods may be called from any goroutine, in handlers, in index
+// functions and in loops over All too. None waits for a handler, an index function or a
+// list, nor makes the writer wait noticeably.
+type View[T any] struct{ view[T] }
+
+// StoreOptions configures a Store. The zero value is ready to use for objects with metadata.
+type StoreOptions[T any] struct {
+	KeyFunc   KeyFunc[T]       // nil: KeyOf; NewStore panics if T cannot have metadata
+	Indexers  Indexers[T]      // copied; nil: none, AddIndexers can add some
+	Transform TransformFunc[T] // of what Add, Update and a Replacement put in; nil: none
+}
+
+// Store is an indexed set of objects. It is a Sink and a Bookmarker: a Reflector can
+// feed it directly. It promotes the reading methods of a View, and everything said there
+// holds for them.
+//
+// Ownership: objects put in are the store's and must not be changed any more.
+//
+// Concurrency: meant for one writer. Writing methods may be called from any goroutine,
+// and are done one after the other; a KeyFunc, Transform or IndexFunc must not call them.
+type Store[T any] struct{ view[T] }
+
+// NewStore returns an empty store. It panics if T has no metadata and there is no
+// KeyFunc, and if an index has no function.
+func NewStore[T any](options StoreOptions[T]) *Store[T] {
+	keyFuncOr(options.KeyFunc, "NewStore") // panics
+	s := &state[T]{
+		syncSignal: newSyncSignal(),
+		keyFunc:    options.KeyFunc,
+		transform:  options.Transform,
+		table:      dense.New[T](),
+	}
+	store := &Store[T]{view[T]{s}}
+	if err := store.AddIndexers(options.Indexers); err != nil {
+		panic(fmt.Sprintf("informer: NewStore[%v]: %v", reflect.TypeFor[T](), err))
+	}
+	return store
+}
+
+// View returns the store without its writing methods; there is no way back.
+func (s *Store[T]) View() View[T] { return View[T]{s.view} }
+
+// Get returns the object with the key.
+func (v view[T]) Get(key string) (obj T, ok bool) {
+	s := v.s
+	s.mu.RLock()
+	id, ok := s.table.Find(key)
+	if ok {
+		obj = s.table.Object(id)
+	}
+	s.mu.RUnlock()
+	return obj, ok
+}
+
+// Identity returns version and UID of the object with the key, as the source sent them,
+// before the transform.
+func (v view[T]) Identity(key string) (resourceVersion string, uid types.UID, ok bool) {
+	s := v.s
+	s.mu.RLock()
+	id, ok := s.table.Find(key)
+	if !ok {
+		s.mu.RUnlock()
+		return "", "", false
+	}
+	obj, note := s.table.Object(id), s.table.Note(id)
+	s.mu.RUnlock()
+	resourceVersion, uid = identity(obj, note)
+	return resourceVersion, uid, true
+}
+
+// Len returns the number of objects.
+func (v view[T]) Len() int {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	return v.s.table.Len()
+}
+
+// Keys returns all keys, in no order.
+func (v view[T]) Keys() []string {
+	v.s.mu.RLock()
+	keys := v.s.table.Keys()
+	v.s.mu.RUnlock()
+	return keys.Collect()
+}
+
+// List returns all objects, in no order. The slice is the caller's, the objects are shared.
+func (v view[T]) List() []T {
+	v.s.mu.RLock()
+	objects := v.s.table.Objects()
+	v.s.mu.RUnlock()
+	return objects.Collect()
+}
+
+// All yields keys and objects, in no order, as they were when the loop began. No lock is
+// held meanwhile: the loop may take its time, and write to the store.
+func (v view[T]) All() iter.Seq2[string, T] {
+	return func(yield func(string, T) bool) {
+		v.s.mu.RLock()
+		keys, objects := v.s.table.Keys(), v.s.table.Objects()
+		v.s.mu.RUnlock()
+		for i := range keys.Len() {
+			if !yield(keys.At(i), objects.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// ByIndex returns the objects that the index files under the value, in no order.
+//
+// Errors: an *IndexError that wraps ErrUnknownIndex and lists the indexes that there are.
+func (v view[T]) ByIndex(index, value string) ([]T, error) {
+	return selectFrom(v.s, index, value, (*dense.Table[T]).ObjectsOf)
+}
+
+// IndexKeys returns the keys of the objects that the index files under the value, in no order.
+//
+// Errors: as ByIndex.
+func (v view[T]) IndexKeys(index, value string) ([]string, error) {
+	return selectFrom(v.s, index, value, (*dense.Table[T]).KeysOf)
+}
+
+func selectFrom[T, E any](s *state[T], index, value string, of func(*dense.Table[T], int, string) dense.Selection[E]) ([]E, error) {
+	s.mu.RLock()
+	number, ok := s.indexes[index]
+	if !ok {
+		known := s.indexes
+		s.mu.RUnlock()
+		return nil, unknownIndex(index, known)
+	}
+	found := of(s.table, number, value)
+	if found.Small() {
+		defer s.mu.RUnlock()
+		return found.Collect(), nil
+	}
+	s.mu.RUnlock()
+	return found.Collect(), nil
+}
+
+// IndexValues returns the values under which the index files at least one object, in no order.
+//
+// Errors: as ByIndex.
+func (v view[T]) IndexValues(index string) ([]string, error) {
+	s := v.s
+	s.mu.RLock()
+	number, ok := s.indexes[index]
+	if !ok {
+		known := s.indexes
+		s.mu.RUnlock()
+		return nil, unknownIndex(index, known)
+	}
+	values := s.table.Values(number)
+	s.mu.RUnlock()
+	return values.Collect(), nil
+}
+
+func unknownIndex(index string, known map[string]int) error {
+	return &IndexError{Index: index, Known: slices.Sorted(maps.Keys(known)), Err: ErrUnknownIndex}
+}
+
+// ResourceVersion returns the version of the collection that the store has reached; ""
+// before it has one. It advances after objects and indexes have.
+func (v view[T]) ResourceVersion() string {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	return v.s.version
+}
+
+// HasSynced reports whether Synced is closed.
+func (v view[T]) HasSynced() bool { return v.s.HasSynced() }
+
+// Synced returns a channel that is closed once a whole list has been stored, whatever
+// handlers have seen of it.
+func (v view[T]) Synced() <-chan struct{} { return v.s.Synced() }
+
+// lookup is Get with the UID as the source sent it.
+func (v view[T]) lookup(key string) (obj T, uid types.UID, ok bool) {
+	s := v.s
+	s.mu.RLock()
+	id, ok := s.table.Find(key)
+	if !ok {
+		s.mu.RUnlock()
+		return obj, "", false
+	}
+	obj, note := s.table.Object(id), s.table.Note(id)
+	s.mu.RUnlock()
+	_, uid = identity(obj, note)
+	return obj, uid, true
+}
+
+// stored is an object in the store.
+type stored[T any] struct {
+	key string
+	obj T
+	uid types.UID // as the source sent it
+}
+
+// entries takes the objects of this moment and yields them later; that costs a late
+// handler nothing while it waits for its turn.
+func (v view[T]) entries() iter.Seq[stored[T]] {
+	v.s.mu.RLock()
+	keys, objects, notes := v.s.table.Keys(), v.s.table.Objects(), v.s.table.Notes()
+	v.s.mu.RUnlock()
+	return func(yield func(stored[T]) bool) {
+		for i := range keys.Len() {
+			e := stored[T]{key: keys.At(i), obj: objects.At(i)}
+			var note *dense.Note
+			if notes.Len() > 0 {
+				note = notes.At(i)
+			}
+			_, e.uid = identity(e.obj, note)
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// identity returns version and UID as the source sent them: the object's own, unless the
+// transform changed them. That way they take no memory.
+func identity[T any](obj T, note *dense.Note) (resourceVersion string, uid types.UID) {
+	if note != nil {
+		return note.Version, types.UID(note.UID)
+	}
+	m, err := accessor(obj)
+	if err != nil {
+		return "", ""
+	}
+	return m.GetResourceVersion(), m.GetUID()
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"context"
+	"errors"
+	"reflect"
+
+	"github.com/informerkit/informer/internal/dense"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var errReplaced = errors.New("informer: replacement has ended")
+
+// BeginReplace starts a list; its Commit puts it in the place of everything there was,
+// all at once. Readers see the old state until then, and wait for no part of it.
+//
+// An item that the store has with the same version, UID and content is unchanged, and
+// the object in the store stays. The first Commit is the store's sync. What was written
+// to the store since BeginReplace is replaced too.
+//
+// Errors: of Put and Remove as of Add and Delete. Commit returns the joined errors of
+// index functions, each an *IndexError; the list is in the store then. Put, Remove and
+// Commit after Commit or Abort: an error, and nothing is changed.
+func (s *Store[T]) BeginReplace(context.Context) (Replacement[T], error) {
+	return &storeReplacement[T]{s: s.s, staged: dense.New[staged[T]]()}, nil
+}
+
+// Replace is BeginReplace, Put for each item, Commit. After an error of Put the store is
+// as it was.
+//
+// Ownership: the objects are the store's, the slice stays the caller's.
+//
+// Errors: as BeginReplace says.
+func (s *Store[T]) Replace(ctx context.Context, items []T, resourceVersion string) error {
+	r, err := s.BeginReplace(ctx)
+	if err != nil {
+		return err
+	}
+	for _, obj := range items {
+		if err := r.Put(obj); err != nil {
+			r.Abort()
+			return err
+		}
+	}
+	return r.Commit(resourceVersion)
+}
+
+// storeReplacement is a list aside. state.w guards it.
+type storeReplacement[T any] struct {
+	s      *state[T]
+	staged *dense.Table[staged[T]] // nil: ended
+}
+
+// staged is an item of a list.
+type staged[T any] struct {
+	obj     T // the store's own where it is unchanged, so that the item's memory is free again
+	version string
+	uid     types.UID
+	keep    bool // there is no obj: what the store has stays, if the UID is the same
+}
+
+func (r *storeReplacement[T]) Put(obj T) error {
+	r.s.w.Lock()
+	defer r.s.w.Unlock()
+	if r.staged == nil {
+		return errReplaced
+	}
+	item, err := r.s.receive(obj)
+	if err == nil {
+		err = r.s.change(&item)
+	}
+	if err != nil {
+		return err
+	}
+	next := staged[T]{obj: item.obj, version: item.version, uid: item.uid}
+	if id, ok := r.s.table.Find(item.key); ok && r.unchanged(id, &next) {
+		next.obj = r.s.table.Object(id)
+	}
+	r.staged.Put(item.key, next)
+	return nil
+}
+
+func (r *storeReplacement[T]) Remove(obj T) error {
+	r.s.w.Lock()
+	defer r.s.w.Unlock()
+	if r.staged == nil {
+		return errReplaced
+	}
+	item, err := r.s.receive(obj)
+	if err != nil {
+		return err
+	}
+	if id, ok := r.staged.Find(item.key); ok && !differ(r.staged.Object(id).uid, item.uid) {
+		r.staged.Delete(item.key)
+	}
+	return nil
+}
+
+func (r *storeReplacement[T]) Keep(m metav1.Object) {
+	r.s.w.Lock()
+	defer r.s.w.Unlock()
+	if r.staged == nil {
+		return
+	}
+	key := JoinKey(m.GetNamespace(), m.GetName())
+	if obj, ok := m.(T); ok {
+		if own, _, err := r.s.keyOf(obj, m); err == nil {
+			key = own
+		}
+	}
+	r.staged.Put(key, staged[T]{uid: m.GetUID(), keep: true})
+}
+
+func (r *storeReplacement[T]) Commit(resourceVersion string) error {
+	err := r.commit(resourceVersion)
+	if err != errReplaced {
+		r.s.signal()
+	}
+	return err
+}
+
+func (r *storeReplacement[T]) Abort() {
+	r.s.w.Lock()
+	r.staged = nil
+	r.s.w.Unlock()
+}
+
+func (r *storeReplacement[T]) commit(version string) error {
+	r.s.w.Lock()
+	defer r.s.w.Unlock()
+	if r.staged == nil {
+		return errReplaced
+	}
+	if version == "" { // a list without one
+		version = r.s.version
+	}
+	ops := r.missing(r.changed())
+	r.staged = nil
+	return r.s.commit(ops, version)
+}
+
+// changed returns what the list changes of what it holds.
+func (r *storeReplacement[T]) changed() []dense.Op[T] {
+	ops := r.s.scratch.ops[:0]
+	for i := range r.staged.IDs() {
+		key, item := r.staged.Key(i), r.staged.Object(i)
+		switch id, ok := r.s.table.Find(key); {
+		case ok && item.keep && r.s.anotherUID(key, item.uid):
+			ops = append(ops, dense.Op[T]{Key: key, Delete: true})
+		case item.keep, ok && r.unchanged(id, &item):
+		default:
+			ops = append(ops, dense.Op[T]{Key: key, Object: item.obj, Note: noteOf(item.obj, item.version, item.uid)})
+		}
+	}
+	return ops
+}
+
+// missing adds the deletes of what the list does not hold.
+func (r *storeReplacement[T]) missing(ops []dense.Op[T]) []dense.Op[T] {
+	for id := range r.s.table.IDs() {
+		key := r.s.table.Key(id)
+		if _, ok := r.staged.Find(key); !ok {
+			ops = append(ops, dense.Op[T]{Key: key, Delete: true})
+		}
+	}
+	return ops
+}
+
+// unchanged reports whether the item is what the store holds. Equal versions alone do
+// not say so: the transform may depend on more, and some sources have no versions.
+func (r *storeReplacement[T]) unchanged(id uint32, item *staged[T]) bool {
+	obj := r.s.table.Object(id)
+	version, uid := identity(obj, r.s.table.Note(id))
+	return version == item.version && uid == item.uid && reflect.DeepEqual(obj, item.obj)
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/informerkit/informer/internal/dense"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// Add puts an object in, in the place of the one with its key if there is one. Its
+// version is the store's afterwards, unless it is empty or known to be older: that is
+// what an event says. Add by hand, as to seed a test, moves it too.
+//
+// Errors: an *ObjectError if the object is nil, has no key, or cannot be transformed; it
+// is not stored then. Errors of index functions, each an *IndexError, come joined; the
+// object is stored then.
+func (s *Store[T]) Add(_ context.Context, obj T) error { return s.s.put(obj) }
+
+// Update is Add.
+func (s *Store[T]) Update(_ context.Context, obj T) error { return s.s.put(obj) }
+
+// Delete removes the object with the key of obj, if it is there; one with another UID is
+// another object, and stays. The version advances as with Add.
+//
+// Errors: an *ObjectError if obj is nil or has no key.
+func (s *Store[T]) Delete(_ context.Context, obj T) error {
+	c := s.s
+	c.w.Lock()
+	defer c.w.Unlock()
+	r, err := c.receive(obj)
+	if err != nil {
+		return err
+	}
+	ops := c.scratch.ops[:0]
+	if !c.anotherUID(r.key, r.uid) {
+		ops = append(ops, dense.Op[T]{Key: r.key, Delete: true})
+	}
+	return c.commit(ops, c.after(r.version))
+}
+
+// Apply puts in what the deltas of one key come to, all at once, or removes the object.
+// Deltas are used as they are: Key, UID and ResourceVersion count, no KeyFunc and no
+// Transform is called. DeltaSync changes nothing. The version advances with deltas that
+// a DeltaFIFO handed out; with deltas made by hand, use Bookmark.
+//
+// Errors: an *ObjectError for a nil object, which is not stored; errors of index
+// functions, each an *IndexError, come joined, and the object is stored then.
+func (s *Store[T]) Apply(deltas Deltas[T]) error {
+	if len(deltas) == 0 {
+		return nil
+	}
+	one := [1]Deltas[T]{deltas}
+	return s.applyBatch(batch[T]{keys: one[:], version: deltas.Newest().reached})
+}
+
+// listStored is called by a queue when the first list has been processed.
+func (s *Store[T]) listStored() { s.s.signal() }
+
+// Bookmark advances the version to resourceVersion, if that is not empty.
+func (s *Store[T]) Bookmark(_ context.Context, resourceVersion string) error {
+	if resourceVersion == "" {
+		return nil
+	}
+	s.s.w.Lock()
+	defer s.s.w.Unlock()
+	return s.s.commit(nil, resourceVersion)
+}
+
+// applyBatch puts the newest state of each key of a batch into the store and the indexes,
+// all at once, advances the version if the batch has one, and signals the sync if the
+// batch ends the first list. The error joins an *IndexError for each object that an index
+// function failed for; everything else has been applied.
+func (s *Store[T]) applyBatch(b batch[T]) error {
+	err := s.s.applyBatch(b)
+	if b.synced {
+		s.s.signal()
+	}
+	return err
+}
+
+func (s *state[T]) applyBatch(b batch[T]) error {
+	s.w.Lock()
+	defer s.w.Unlock()
+	var failed []error
+	ops := s.scratch.ops[:0]
+	for _, deltas := range b.keys {
+		op, ok, err := s.fold(deltas)
+		if err != nil {
+			failed = append(failed, err)
+		} else if ok {
+			ops = append(ops, op)
+		}
+	}
+	version := b.version
+	if version == "" {
+		version = s.version
+	}
+	if err := s.commit(ops, version); err != nil {
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// identityOf is Identity by object, for a Reflector.
+func (s *Store[T]) identityOf(obj T) (resourceVersion string, uid types.UID, ok bool) {
+	s.s.w.Lock()
+	m, _ := accessor(obj)
+	key, _, err := s.s.keyOf(obj, m)
+	s.s.w.Unlock()
+	if err != nil {
+		return "", "", false
+	}
+	return s.Identity(key)
+}
+
+// received is an object on its way into the store, and what the source said of it.
+type received[T any] struct {
+	key     string
+	id      uint32 // where the table has the key, if it is known
+	version string
+	uid     types.UID
+	obj     T
+}
+
+func (s *state[T]) put(obj T) error {
+	s.w.Lock()
+	defer s.w.Unlock()
+	r, err := s.receive(obj)
+	if err == nil {
+		err = s.change(&r)
+	}
+	if err != nil {
+		return err
+	}
+	return s.commit(append(s.scratch.ops[:0], r.op()), s.after(r.version))
+}
+
+// receive takes key, version and UID from an object as it came.
+func (s *state[T]) receive(obj T) (received[T], error) {
+	r := received[T]{obj: obj}
+	m, err := accessor(obj)
+	if err == errNilObject {
+		return r, &ObjectError{Err: err}
+	}
+	if err == nil {
+		r.version, r.uid = m.GetResourceVersion(), m.GetUID()
+	}
+	if r.key, r.id, err = s.keyOf(obj, m); err != nil {
+		return r, r.failure(err)
+	}
+	return r, nil
+}
+
+func (r *received[T]) failure(err error) error {
+	return &ObjectError{Key: r.key, UID: r.uid, ResourceVersion: r.version, Err: err}
+}
+
+// keyOf calls the KeyFunc, or does what KeyOf does without a new string for a key that
+// the store has; it then knows its id. m is nil if the object has no metadata.
+func (s *state[T]) keyOf(obj T, m metav1.Object) (key string, id uint32, err error) {
+	switch {
+	case s.keyFunc != nil:
+		key, err = s.keyFunc(obj)
+		return key, 0, err
+	case m == nil || m.GetName() == "":
+		key, err = KeyOf(obj) // for its error
+		return key, 0, err
+	case m.GetNamespace() == "":
+		return m.GetName(), 0, nil
+	}
+	var buf [256]byte
+	text := append(buf[:0], m.GetNamespace()...)
+	text = append(text, '/')
+	text = append(text, m.GetName()...)
+	if id, ok := s.table.FindBytes(text); ok {
+		return s.table.Key(id), id, nil
+	}
+	return string(text), 0, nil
+}
+
+// change runs the transform, which may change the object in its place.
+func (s *state[T]) change(r *received[T]) error {
+	if s.transform == nil {
+		return nil
+	}
+	var namespace, name string
+	before, err := accessor(r.obj)
+	if err == nil {
+		namespace, name = before.GetNamespace(), before.GetName()
+	}
+	obj, err := s.transform(r.obj)
+	if err != nil {
+		return r.failure(err)
+	}
+	after, err := accessor(obj)
+	if err == errNilObject {
+		return r.failure(err)
+	}
+	if before != nil && after != nil && (after.GetNamespace() != namespace || after.GetName() != name) {
+		return r.failure(errRenamed)
+	}
+	r.obj = obj
+	return nil
+}
+
+func (r *received[T]) op() dense.Op[T] {
+	return dense.Op[T]{Key: r.key, Hint: r.id, Object: r.obj, Note: noteOf(r.obj, r.version, r.uid)}
+}
+
+// noteOf returns nil where the object says itself what the source said.
+func noteOf[T any](obj T, version string, uid types.UID) *dense.Note {
+	if v, u := identity(obj, nil); v == version && u == uid {
+		return nil
+	}
+	return &dense.Note{Version: version, UID: string(uid)}
+}
+
+// fold returns what the deltas of one key come to. A delete of another UID than that of
+// the state before it is not of this object.
+func (s *state[T]) fold(deltas Deltas[T]) (op dense.Op[T], ok bool, err error) {
+	var last *Delta[T]
+	for i := range deltas {
+		d := &deltas[i]
+		switch {
+		case d.Type == DeltaSync:
+		case d.Type != DeltaDeleted, last == nil && !s.anotherUID(d.Key, d.UID):
+			last = d
+		case last != nil && (last.Type == DeltaDeleted || !differ(last.UID, d.UID)):
+			last = d
+		}
+	}
+	if last == nil {
+		return op, false, nil
+	}
+	if last.Type == DeltaDeleted {
+		return dense.Op[T]{Key: last.Key, Delete: true}, true, nil
+	}
+	r := received[T]{key: last.Key, version: last.ResourceVersion, uid: last.UID, obj: last.Object}
+	if _, err := accessor(last.Object); err == errNilObject {
+		return op, false, r.failure(err)
+	}
+	return r.op(), true, nil
+}
+
+// anotherUID reports whether the store has an object with the key and another UID.
+func (s *state[T]) anotherUID(key string, uid types.UID) bool {
+	if uid == "" {
+		return false
+	}
+	id, ok := s.table.Find(key)
+	if !ok {
+		return false
+	}
+	_, known := identity(s.table.Object(id), s.table.Note(id))
+	return differ(known, uid)
+}
+
+func differ(a, b types.UID) bool { return a != "" && b != "" && a != b }
+
+// after returns the version that the store has reached after an event of this version.
+// An object's own version may be older than the collection's, as in a DELETED of some
+// servers; versions that cannot be compared are believed.
+func (s *state[T]) after(event string) string {
+	if event == "" {
+		return s.version
+	}
+	if order, err := resourceversion.CompareResourceVersion(event, s.version); err == nil && order < 0 {
+		return s.version
+	}
+	return event
+}
+
+const (
+	// Readers wait for so many changes at most, about 0.1 ms, or for one change in every
+	// chunk if there are more chunks; what is more is done in a fork of the table.
+	maxInPlace = 256
+	perChunk   = 512
+)
+
+// commit changes the table, and the version with it. The error is that of index
+// functions; the change is done all the same.
+func (s *state[T]) commit(ops []dense.Op[T], version string) error {
+	err := s.fillValues(ops)
+	large := len(ops) > max(maxInPlace, s.table.Len()/perChunk)
+	if large || s.table.NeedsRoom(ops) {
+		fork := s.table.Fork()
+		if !large {
+			fork.MakeRoom(ops)
+		}
+		fork.Apply(ops)
+		s.mu.Lock()
+		s.table, s.version = fork, version
+		s.mu.Unlock()
+	} else {
+		s.mu.Lock()
+		s.table.Apply(ops)
+		s.version = version
+		s.mu.Unlock()
+	}
+	s.scratch.release(ops)
+	return err
+}
