@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer_test
+
+import "testing"
+
+// TestCases are the faults of the field, by their ids.
+func TestCases(t *testing.T) {
+	casesReflector(t)
+	casesQueue(t)
+	casesStore(t)
+	casesInformer(t)
+}

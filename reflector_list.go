@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/informerkit/informer/pager"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utiltrace "k8s.io/utils/trace"
+)
+
+// longList is how long a list takes before its steps are logged, as client-go has it.
+const longList = 10 * time.Second
+
+// list brings the sink to the state that a list has, at the version or as near to it as
+// the source can.
+func (r *Reflector) list(ctx context.Context, version string) error {
+	for {
+		options := r.listOptions(version)
+		err := r.listOnce(ctx, options)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		next := afterList(classify(err), options)
+		if !next.again {
+			return r.failed(ctx, "list", err)
+		}
+		if next.consistent {
+			r.consistent, version = true, ""
+		}
+		r.noMatch = r.noMatch || next.noMatch
+	}
+}
+
+// listOptions asks for a version in the words that mean "not older than": a version with
+// a limit and without a match would mean exactly that version.
+func (r *Reflector) listOptions(version string) metav1.ListOptions {
+	options := metav1.ListOptions{
+		LabelSelector:   r.options.LabelSelector,
+		FieldSelector:   r.options.FieldSelector,
+		ResourceVersion: version,
+	}
+	if version != "" && version != "0" && !r.noMatch {
+		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+	}
+	return options
+}
+
+// listOnce stages one list, page by page, and commits it.
+func (r *Reflector) listOnce(ctx context.Context, options metav1.ListOptions) (err error) {
+	r.report.listing(PhaseListing)
+	l, err := r.newListing(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.end(&err)
+	list, err := l.walk(options)
+	if err != nil {
+		return err
+	}
+	return l.commit(list.ResourceVersion)
+}
+
+// listing is a list or the initial events of a watch-list on their way into the sink.
+type listing struct {
+	r       *Reflector
+	ctx     context.Context
+	staging staging
+	broken  error // of the sink, between two items
+	items   int
+	hashes  map[uint64]struct{}
+	aside   []Quarantined
+	began   time.Time
+	trace   *utiltrace.Trace
+}
+
+func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
+	staging, err := r.target.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.report.each(func(t *Trace) {
+		if t.ListStart != nil {
+			t.ListStart(r.options.Name)
+		}
+	})
+	return &listing{
+		r: r, ctx: ctx, staging: staging, began: time.Now(), hashes: map[uint64]struct{}{},
+		trace: utiltrace.New("List", utiltrace.Field{Key: "source", Value: r.options.Name}),
+	}, nil
+}
+
+// end tells the traces, and drops what was staged if the list was not committed.
+func (l *listing) end(err *error) {
+	if *err != nil && l.staging != nil {
+		l.staging.abort()
+	}
+	l.r.report.listed(l.items, -1)
+	l.trace.LogIfLong(longList)
+	took := time.Since(l.began)
+	l.r.report.each(func(t *Trace) {
+		if t.ListEnd != nil {
+			t.ListEnd(l.r.options.Name, l.items, took, *err)
+		}
+	})
+}
+
+// walk goes through the pages, streamed where the source can.
+func (l *listing) walk(options metav1.ListOptions) (metav1.ListMeta, error) {
+	paging := pager.Options{PageSize: l.r.options.PageSize, Retry: l.retry, Restart: l.restart, OnAbandon: l.r.report.abandoned}
+	if l.r.noMatch {
+		paging.PageSize = -1
+	}
+	if source, ok := l.r.source.(StreamLister); ok {
+		return pager.Walk(l.ctx, options, func(ctx context.Context, options metav1.ListOptions) (metav1.ListMeta, error) {
+			page, err := source.ListStream(ctx, options, l.known, l.item)
+			if err == nil {
+				l.page(page)
+			}
+			return page, err
+		}, paging)
+	}
+	return pager.New(l.fetch, paging).EachPage(l.ctx, options, func(page runtime.Object) error {
+		if err := meta.EachListItemWithAlloc(page, l.item); err != nil {
+			return err
+		}
+		list, err := meta.ListAccessor(page)
+		if err != nil {
+			return fmt.Errorf("%w: %T", ErrNotAList, page)
+		}
+		l.page(metav1.ListMeta{RemainingItemCount: list.GetRemainingItemCount()})
+		return nil
+	})
+}
+
+// fetch asks for a page, and knows what servers send in the place of one.
+func (l *listing) fetch(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	page, err := l.r.source.List(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	if status, ok := page.(*metav1.Status); ok && status != nil {
+		return nil, apierrors.FromObject(status)
+	}
+	if page == nil {
+		return nil, fmt.Errorf("%w: nil", ErrNotAList)
+	}
+	if isTable(page, kindOf(page)) {
+		return nil, ErrTable
+	}
+	if !meta.IsListType(page) {
+		return nil, fmt.Errorf("%w: %T", ErrNotAList, page)
+	}
+	return page, nil
+}
+
+// page tells Status and the traces how far the list has come.
+func (l *listing) page(list metav1.ListMeta) {
+	remaining := int64(-1)
+	if list.RemainingItemCount != nil {
+		remaining = *list.RemainingItemCount
+	}
+	l.r.report.listed(l.items, remaining)
+	l.trace.Step("page", utiltrace.Field{Key: "items", Value: l.items})
+	l.r.report.each(func(t *Trace) {
+		if t.ListPage != nil {
+			t.ListPage(l.r.options.Name, l.items, remaining)
+		}
+	})
+}
+
+// retry waits for the backoff if a page from the second on may be had later.
+func (l *listing) retry(ctx context.Context, _ int, err error) error {
+	if classify(err) != classUnanswered {
+		return err
+	}
+	return l.r.retried(ctx, "list", err)
+}
+
+// restart drops what was staged: one whole list follows.
+func (l *listing) restart() {
+	l.staging.abort()
+	l.staging, l.broken = l.r.target.begin(l.ctx)
+	l.items, l.aside = 0, nil
+	clear(l.hashes)
+}
+
+// known says whether the sink holds the item in the very bytes that the list has.
+func (l *listing) known(item metav1.Object, hash uint64) bool {
+	l.hashes[hash] = struct{}{}
+	if _, same := l.r.hashes[hash]; !same || l.broken != nil || item.GetResourceVersion() == "" {
+		return false
+	}
+	version, uid, ok := l.r.target.identity(item)
+	if !ok || version != item.GetResourceVersion() || uid != item.GetUID() {
+		return false
+	}
+	l.items++
+	l.staging.keep(item)
+	return true
+}
+
+// item stages one object.
+func (l *listing) item(obj runtime.Object) error {
+	if l.broken != nil {
+		return l.broken
+	}
+	l.items++
+	if l.items%defaultProgress == 0 {
+		l.r.report.progress(l.items)
+	}
+	err := l.staging.put(obj)
+	if err == nil {
+		return nil
+	}
+	return l.unusable(obj, err)
+}
+
+// defaultProgress is the number of items between two updates of Status.
+const defaultProgress = 100
+
+// unusable decides about an object that was not staged. What belongs to another
+// collection is left out, poison is set aside or fails the list.
+func (l *listing) unusable(obj runtime.Object, err error) error {
+	m, identified := obj.(metav1.Object)
+	if errors.Is(err, ErrWrongType) {
+		l.r.report.note(l.ctx, l.r.sourceError("list", err))
+		return nil
+	}
+	poison, ok := errors.AsType[*ObjectError](err)
+	if !ok || !identified || m.GetName() == "" {
+		return err
+	}
+	named := l.r.named(poison)
+	if !l.r.synced && !l.r.options.Quarantine {
+		return &heldError{err: named, pause: poisonPause}
+	}
+	if _, uid, known := l.r.target.identity(m); !known || sameUID(uid, m.GetUID()) {
+		l.staging.keep(m)
+	}
+	l.aside = append(l.aside, quarantineOf(named))
+	l.r.report.note(l.ctx, named)
+	return nil
+}
+
+// commit hands the list over and makes its version the one to resume from.
+func (l *listing) commit(version string) error {
+	r := l.r
+	if l.broken != nil {
+		return l.broken
+	}
+	if !r.synced && older(version, r.options.NotOlderThan) {
+		return fmt.Errorf("%w: at %s, and not at %s", ErrVersionLost, version, r.options.NotOlderThan)
+	}
+	if err := r.noted(l.ctx, l.staging.commit(version)); err != nil {
+		return err
+	}
+	l.staging = nil
+	r.synced, r.reached, r.consistent, r.hashes = true, version, false, l.hashes
+	r.initialTries = 0
+	r.backoff.Success()
+	r.report.committed(l.ctx, version, l.aside)
+	return nil
+}
+
+// noted reports what index functions had to say, which holds up nobody, and returns any
+// other error.
+func (r *Reflector) noted(ctx context.Context, err error) error {
+	if failure, ok := errors.AsType[*indexFailure](err); ok {
+		r.report.note(ctx, failure)
+		return nil
+	}
+	return err
+}
+
+// sameUID reports whether two UIDs may be those of one object.
+func sameUID(a, b types.UID) bool { return a == "" || b == "" || a == b }
+
+// named fills in the name of the source.
+func (r *Reflector) named(err *ObjectError) *ObjectError {
+	named := *err
+	if named.Source == "" {
+		named.Source = r.options.Name
+	}
+	return &named
+}
+
+func quarantineOf(err *ObjectError) Quarantined {
+	return Quarantined{
+		Source: err.Source, Key: err.Key, UID: err.UID,
+		ResourceVersion: err.ResourceVersion, Error: err.Err.Error(),
+	}
+}
+
+// heldError is a failure that asks for a longer delay than the backoff has.
+type heldError struct {
+	err   error
+	pause time.Duration
+}
+
+func (e *heldError) Error() string             { return e.err.Error() }
+func (e *heldError) Unwrap() error             { return e.err }
+func (e *heldError) RetryAfter() time.Duration { return e.pause }

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/klog/v2"
+)
+
+// reporter is what a reflector tells the world: Status, waits, the hook, traces and the
+// log. A failure is told to the first four each time; the log has it once per state
+// change, with the repeats counted.
+type reporter struct {
+	name    string
+	onError func(ctx context.Context, err error)
+	traces  []*Trace
+
+	mu      sync.Mutex
+	status  SourceStatus
+	failed  error                  // since the last good contact
+	changed chan struct{}          // closed when failed or poison changes
+	poison  map[string]Quarantined // by key
+	logged  string                 // what the log knows of the failures
+	repeats int                    // not logged since
+}
+
+func newReporter(o *ReflectorOptions) *reporter {
+	return &reporter{
+		name:    o.Name,
+		onError: o.OnError,
+		traces:  o.Traces,
+		status: SourceStatus{
+			Name: o.Name, Phase: PhaseStopped, Since: time.Now(),
+			Relists: map[string]int{}, Remaining: -1,
+		},
+		changed: make(chan struct{}),
+		poison:  map[string]Quarantined{},
+	}
+}
+
+// each calls fn for every trace.
+func (r *reporter) each(fn func(t *Trace)) {
+	for _, t := range r.traces {
+		if t != nil {
+			fn(t)
+		}
+	}
+}
+
+func (r *reporter) current() SourceStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	status := r.status
+	status.Relists = maps.Clone(status.Relists)
+	return status
+}
+
+func (r *reporter) version() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status.ResourceVersion
+}
+
+func (r *reporter) last() (<-chan struct{}, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed, r.failed
+}
+
+func (r *reporter) aside() []Quarantined {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.SortedFunc(maps.Values(r.poison), func(a, b Quarantined) int {
+		return strings.Compare(a.Key, b.Key)
+	})
+}
+
+// wakeLocked tells who waits that failed or poison has changed.
+func (r *reporter) wakeLocked() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+func (r *reporter) phase(phase Phase) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.phaseLocked(phase)
+}
+
+func (r *reporter) phaseLocked(phase Phase) {
+	if r.status.Phase != phase {
+		r.status.Phase, r.status.Since = phase, time.Now()
+	}
+}
+
+// listing says that a list, or a watch-list, begins.
+func (r *reporter) listing(phase Phase) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.phaseLocked(phase)
+	r.status.Listed, r.status.Remaining = 0, -1
+}
+
+// listed says how far a list has come.
+func (r *reporter) listed(items int, remaining int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Listed, r.status.Remaining = int64(items), remaining
+	r.status.LastContact = time.Now()
+}
+
+// progress is listed, between two pages.
+func (r *reporter) progress(items int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Listed = int64(items)
+	r.status.LastContact = time.Now()
+}
+
+// waiting says that the backoff runs.
+func (r *reporter) waiting(delay time.Duration, err error) {
+	r.phase(PhaseBackoff)
+	r.each(func(t *Trace) {
+		if t.Backoff != nil {
+			t.Backoff(r.name, delay, err)
+		}
+	})
+}
+
+// relist counts a list that recovery asks for.
+func (r *reporter) relist(reason string) {
+	r.mu.Lock()
+	r.status.Relists[reason]++
+	r.mu.Unlock()
+	r.each(func(t *Trace) {
+		if t.Relist != nil {
+			t.Relist(r.name, reason)
+		}
+	})
+}
+
+// contact says that the source answered. That alone does not end a row of failures: a
+// stream that opens and breaks is no better than one that does not open.
+func (r *reporter) contact() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.LastContact = time.Now()
+}
+
+// abandoned counts a List function that ignored its context, and was left behind.
+func (r *reporter) abandoned() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Abandoned++
+}
+
+// committed says that a list is in the sink, and which of its objects are not.
+func (r *reporter) committed(ctx context.Context, version string, aside []Quarantined) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.ResourceVersion = version
+	r.phaseLocked(PhaseWatching)
+	clear(r.poison)
+	for _, q := range aside {
+		r.poison[q.Key] = q
+	}
+	r.wakeLocked()
+	r.goodLocked(ctx)
+}
+
+// reached says that the version to resume from has moved.
+func (r *reporter) reached(version string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.ResourceVersion = version
+	r.status.LastContact = time.Now()
+}
+
+// good says that the source is well again.
+func (r *reporter) good(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.goodLocked(ctx)
+}
+
+func (r *reporter) goodLocked(ctx context.Context) {
+	r.status.LastContact = time.Now()
+	if r.failed == nil {
+		return
+	}
+	klog.FromContext(ctx).Info("Source is well again", "source", r.name, "failures", r.status.Failures)
+	r.failed, r.logged, r.repeats = nil, "", 0
+	r.status.Failures, r.status.LastError = 0, ""
+	r.wakeLocked()
+}
+
+// failure counts a failure of the source and tells everybody.
+func (r *reporter) failure(ctx context.Context, err error) {
+	r.mu.Lock()
+	r.status.Failures++
+	r.status.LastError = err.Error()
+	r.failed = err
+	r.wakeLocked()
+	failures, repeats, news := r.status.Failures, r.repeats, r.newsLocked(err)
+	r.mu.Unlock()
+	if news {
+		klog.FromContext(ctx).Error(err, "Source fails", "source", r.name, "failures", failures, "unlogged", repeats)
+	}
+	if r.onError != nil {
+		r.onError(ctx, err)
+	}
+}
+
+// newsLocked reports whether the log does not know the failure yet.
+func (r *reporter) newsLocked(err error) bool {
+	if text := err.Error(); text != r.logged {
+		r.logged, r.repeats = text, 0
+		return true
+	}
+	r.repeats++
+	return false
+}
+
+// note tells of what asks for no delay: of one object, of a stall, of a resync.
+func (r *reporter) note(ctx context.Context, err error) {
+	if object, ok := errors.AsType[*ObjectError](err); ok {
+		klog.FromContext(ctx).Error(object.Err, "Object is set aside", "source", r.name,
+			"key", object.Key, "uid", object.UID, "resourceVersion", object.ResourceVersion)
+	} else {
+		klog.FromContext(ctx).Info("Source needs attention", "source", r.name, "err", err)
+	}
+	if r.onError != nil {
+		r.onError(ctx, err)
+	}
+}
+
+// setAside lists an object that an event could not bring.
+func (r *reporter) setAside(ctx context.Context, err *ObjectError) {
+	r.mu.Lock()
+	r.poison[err.Key] = quarantineOf(err)
+	r.wakeLocked()
+	r.mu.Unlock()
+	r.note(ctx, err)
+}
+
+// applied takes an object off the list of those set aside.
+func (r *reporter) applied(m metav1.Object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.poison) == 0 {
+		return
+	}
+	if key := JoinKey(m.GetNamespace(), m.GetName()); r.poison[key].Key == key {
+		delete(r.poison, key)
+		r.wakeLocked()
+	}
+}
+
+// event tells the traces of an event.
+func (r *reporter) event(event watch.EventType, m metav1.Object) {
+	r.each(func(t *Trace) {
+		if t.Event != nil {
+			t.Event(r.name, string(event), JoinKey(m.GetNamespace(), m.GetName()), m.GetResourceVersion())
+		}
+	})
+}

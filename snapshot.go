@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import "github.com/informerkit/informer/internal/dense"
+
+// snapshot is what a store held at one moment, to be read once. Taking it takes as long
+// as one Get; it pins what the store replaces afterwards until it has been read.
+type snapshot[T any] struct {
+	keys    dense.Frozen[string]
+	objects dense.Frozen[T]
+	read    int
+}
+
+func snapshotOf[T any](v view[T]) snapshot[T] {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	return snapshot[T]{keys: v.s.table.Keys(), objects: v.s.table.Objects()}
+}
+
+// next returns the next object, in no order.
+func (s *snapshot[T]) next() (key string, obj T, ok bool) {
+	if s.len() == 0 {
+		return "", obj, false
+	}
+	key, obj = s.keys.At(s.read), s.objects.At(s.read)
+	s.read++
+	return key, obj, true
+}
+
+// len returns how many objects are left.
+func (s *snapshot[T]) len() int { return s.keys.Len() - s.read }

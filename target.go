@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// target is a Sink with its type erased, at the place where the type of what a source
+// sends has to be asserted anyway. Its errors are an *ObjectError (one object, which may
+// be set aside), ErrWrongType (not of this collection), errUnappliable (without an
+// identity, or no object at all), a *sinkError, or an *indexFailure (it was applied).
+type target interface {
+	apply(ctx context.Context, event watch.EventType, obj runtime.Object) error
+	begin(ctx context.Context) (staging, error)
+	bookmark(ctx context.Context, resourceVersion string) error
+	identity(obj metav1.Object) (resourceVersion string, uid types.UID, ok bool)
+}
+
+// staging is a Replacement with its type erased.
+type staging interface {
+	put(obj runtime.Object) error
+	remove(obj runtime.Object) error
+	keep(obj metav1.Object)
+	commit(resourceVersion string) error
+	abort()
+}
+
+// resyncer is a Sink that can redeliver what it knows.
+type resyncer interface {
+	Resync(ctx context.Context) error
+}
+
+// typedTarget is the target over a Sink[T].
+type typedTarget[T Object] struct {
+	sink    Sink[T]
+	example Object // nil: T decides alone
+	kind    schema.GroupVersionKind
+	// identify is nil where the sink does not know what it holds.
+	identify func(obj T) (resourceVersion string, uid types.UID, ok bool)
+}
+
+func newTarget[T Object](sink Sink[T], example Object) *typedTarget[T] {
+	t := &typedTarget[T]{sink: sink, example: example}
+	if u, ok := example.(*unstructured.Unstructured); ok {
+		t.kind = u.GroupVersionKind()
+	}
+	switch s := sink.(type) {
+	case Identifier[T]:
+		t.identify = s.Identity
+	case interface {
+		identityOf(obj T) (string, types.UID, bool)
+	}: // the Store, whose Identity is by key
+		t.identify = s.identityOf
+	}
+	return t
+}
+
+// name is the default name of a reflector: the type that it expects.
+func (t *typedTarget[T]) name() string {
+	if t.example != nil {
+		if t.kind.Kind != "" {
+			return t.kind.GroupKind().String()
+		}
+		return fmt.Sprintf("%T", t.example)
+	}
+	return reflect.TypeFor[T]().String()
+}
+
+func (t *typedTarget[T]) apply(ctx context.Context, event watch.EventType, obj runtime.Object) error {
+	typed, err := t.typed(obj)
+	if event == watch.Deleted {
+		// A DELETED is applied whatever its content: the identity is all it takes.
+		typed, err = t.tombstone(obj, typed, err)
+	}
+	if err != nil {
+		return err
+	}
+	switch event {
+	case watch.Added:
+		return sinkFailure(t.sink.Add(ctx, typed))
+	case watch.Modified:
+		return sinkFailure(t.sink.Update(ctx, typed))
+	case watch.Deleted:
+		return sinkFailure(t.sink.Delete(ctx, typed))
+	}
+	return fmt.Errorf("%w: event of unknown type %q", errUnappliable, event)
+}
+
+// tombstone returns what Delete needs for an object that cannot be decoded: an object of
+// the type with nothing but its identity.
+func (t *typedTarget[T]) tombstone(obj runtime.Object, typed T, err error) (T, error) {
+	u, ok := obj.(*Undecodable)
+	if !ok {
+		return typed, err
+	}
+	of := reflect.TypeFor[T]()
+	if t.example != nil {
+		of = reflect.TypeOf(t.example)
+	}
+	if of.Kind() != reflect.Pointer {
+		return typed, err
+	}
+	bare := reflect.New(of.Elem()).Interface().(T)
+	bare.SetNamespace(u.GetNamespace())
+	bare.SetName(u.GetName())
+	bare.SetUID(u.GetUID())
+	bare.SetResourceVersion(u.GetResourceVersion())
+	return bare, nil
+}
+
+// typed asserts the type, and checks that the object can be told from others.
+func (t *typedTarget[T]) typed(obj runtime.Object) (typed T, err error) {
+	if err := notAnObject(obj); err != nil {
+		return typed, err
+	}
+	if u, ok := obj.(*Undecodable); ok {
+		return typed, objectError(u, u.Err)
+	}
+	typed, ok := obj.(T)
+	if !ok || t.example != nil && reflect.TypeOf(obj) != reflect.TypeOf(t.example) {
+		return typed, fmt.Errorf("%w: %T", ErrWrongType, obj)
+	}
+	if t.kind.Kind != "" {
+		if kind := obj.GetObjectKind().GroupVersionKind(); kind.GroupKind() != t.kind.GroupKind() {
+			return typed, fmt.Errorf("%w: %s", ErrWrongType, kind.GroupKind())
+		}
+	}
+	if typed.GetName() == "" {
+		return typed, fmt.Errorf("%w: %w", errUnappliable, errNoName)
+	}
+	return typed, nil
+}
+
+// notAnObject knows what servers send in the place of an object.
+func notAnObject(obj runtime.Object) error {
+	if obj == nil {
+		return fmt.Errorf("%w: %w", errUnappliable, errNilObject)
+	}
+	if v := reflect.ValueOf(obj); v.Kind() == reflect.Pointer && v.IsNil() {
+		return fmt.Errorf("%w: %w", errUnappliable, errNilObject)
+	}
+	switch kind := kindOf(obj); {
+	case isTable(obj, kind):
+		return fmt.Errorf("%w: %w", errUnappliable, ErrTable)
+	case isStatus(obj, kind):
+		return fmt.Errorf("%w: a Status in the place of an object", errUnappliable)
+	}
+	return nil
+}
+
+// kindOf is the kind of an object that carries it, and has no Go type that would tell.
+func kindOf(obj runtime.Object) schema.GroupVersionKind {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return u.GroupVersionKind()
+	}
+	return schema.GroupVersionKind{}
+}
+
+func isTable(obj runtime.Object, kind schema.GroupVersionKind) bool {
+	_, typed := obj.(*metav1.Table)
+	return typed || kind.Kind == "Table" && kind.Group == metav1.GroupName
+}
+
+func isStatus(obj runtime.Object, kind schema.GroupVersionKind) bool {
+	_, typed := obj.(*metav1.Status)
+	return typed || kind.Kind == "Status" && kind.Group == "" && kind.Version == "v1"
+}
+
+func (t *typedTarget[T]) begin(ctx context.Context) (staging, error) {
+	replacement, err := t.sink.BeginReplace(ctx)
+	if err != nil {
+		return nil, &sinkError{err}
+	}
+	return &typedStaging[T]{target: t, replacement: replacement}, nil
+}
+
+func (t *typedTarget[T]) bookmark(ctx context.Context, resourceVersion string) error {
+	if b, ok := t.sink.(Bookmarker); ok {
+		return sinkFailure(b.Bookmark(ctx, resourceVersion))
+	}
+	return nil
+}
+
+func (t *typedTarget[T]) identity(obj metav1.Object) (resourceVersion string, uid types.UID, ok bool) {
+	if t.identify == nil {
+		return "", "", false
+	}
+	typed, is := obj.(T)
+	if !is {
+		var err error
+		if typed, err = t.tombstone(&Undecodable{PartialObjectMetadata: identityOnly(obj)}, typed, ErrWrongType); err != nil {
+			return "", "", false
+		}
+	}
+	return t.identify(typed)
+}
+
+// identityOnly copies what a key function may need.
+func identityOnly(obj metav1.Object) metav1.PartialObjectMetadata {
+	return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace:       obj.GetNamespace(),
+		Name:            obj.GetName(),
+		UID:             obj.GetUID(),
+		ResourceVersion: obj.GetResourceVersion(),
+	}}
+}
+
+// typedStaging is the staging over a Replacement[T].
+type typedStaging[T Object] struct {
+	target      *typedTarget[T]
+	replacement Replacement[T]
+}
+
+func (s *typedStaging[T]) put(obj runtime.Object) error {
+	typed, err := s.target.typed(obj)
+	if err != nil {
+		return err
+	}
+	return sinkFailure(s.replacement.Put(typed))
+}
+
+func (s *typedStaging[T]) remove(obj runtime.Object) error {
+	typed, err := s.target.typed(obj)
+	if typed, err = s.target.tombstone(obj, typed, err); err != nil {
+		return err
+	}
+	return sinkFailure(s.replacement.Remove(typed))
+}
+
+func (s *typedStaging[T]) keep(obj metav1.Object) { s.replacement.Keep(obj) }
+func (s *typedStaging[T]) abort()                 { s.replacement.Abort() }
+
+func (s *typedStaging[T]) commit(resourceVersion string) error {
+	return sinkFailure(s.replacement.Commit(resourceVersion))
+}
+
+// sinkFailure tells the errors of the sink from those that concern one object.
+func sinkFailure(err error) error {
+	if err == nil {
+		return nil
+	}
+	if onlyIndexErrors(err) {
+		return &indexFailure{err}
+	}
+	if object, ok := errors.AsType[*ObjectError](err); ok {
+		return object
+	}
+	return &sinkError{err}
+}
+
+// objectError names the object by its metadata.
+func objectError(m metav1.Object, err error) *ObjectError {
+	return &ObjectError{
+		Key:             JoinKey(m.GetNamespace(), m.GetName()),
+		UID:             m.GetUID(),
+		ResourceVersion: m.GetResourceVersion(),
+		Err:             err,
+	}
+}
