@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// sample has fields of every sort that API types have.
+type sample struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Bytes             []byte               `json:"bytes"`
+	Int               int32                `json:"int"`
+	Long              *int64               `json:"long"`
+	Float             float64              `json:"float"`
+	Bool              *bool                `json:"bool"`
+	String            string               `json:"string"`
+	Strings           []string             `json:"strings"`
+	Map               map[string]string    `json:"map"`
+	Maps              map[string][]byte    `json:"maps"`
+	Port              intstr.IntOrString   `json:"port"`
+	Raw               runtime.RawExtension `json:"raw"`
+	Any               any                  `json:"any"`
+	Time              metav1.Time          `json:"time"`
+	Micro             *metav1.MicroTime    `json:"micro"`
+	Duration          metav1.Duration      `json:"duration"`
+	Inner             struct{ A, B int }   `json:"inner"`
+	Quoted            int                  `json:"quoted,string"`
+}
+
+func (s *sample) DeepCopyObject() runtime.Object { out := *s; return &out }
+
+// odd inputs, each the members of an object.
+var odd = []string{
+	``, `"int":1`, `"int":1.0`, `"int":1e2`, `"int":2147483648`, `"int":-0`, `"int":"1"`, `"int":null`, `"int":1,"int":null`, `"int":1,"int":2`,
+	`"Int":3`, `"INT":3,"int":4`, `"long":9223372036854775807`, `"long":9223372036854775808`, `"long":null`,
+	`"float":1`, `"float":1e400`, `"float":123456789012345678901234567890`, `"float":-0.0`,
+	`"bytes":"aGk="`, `"bytes":""`, `"bytes":null`, `"bytes":"aG\nk="`, `"bytes":"aGk"`, `"bytes":"!"`, `"bytes":[104,105]`,
+	`"string":"\u00e9\ud83d\ude00\ud800x"`, "\"string\":\"a\xffb\"", `"string":1`, `"string":"a\/b\\\"c"`,
+	`"strings":[]`, `"strings":null`, `"strings":["a",null,"b"]`, `"strings":["a"],"strings":["b","c"]`,
+	`"map":{}`, `"map":null`, `"map":{"a":"1"},"map":{"b":"2"}`, `"map":{"a":"1","a":"2"}`, `"map":{"a":null}`, `"map":["a"]`,
+	`"maps":{"a":"aGk=","b":null,"c":""}`, `"port":80`, `"port":"http"`, `"port":null`, `"port":{}`,
+	`"raw":{"a": [1,2 ]}`, `"raw":null`, `"raw":"x"`, `"any":1`, `"any":1.5`, `"any":-0`, `"any":9223372036854775808`, `"any":1e400`, `"any":{"a":[1,2.0,"x",null,true,{}],"a":{"b":[]}}`,
+	`"any":null`, `"any":"x\u0041"`, `"time":"2020-01-01T00:00:00Z"`, `"time":null`, `"time":"x"`, `"time":5`, `"micro":"2020-01-01T00:00:00.000001Z"`, `"micro":null`,
+	`"duration":"5s"`, `"duration":5`, `"inner":{"A":1,"b":2,"B":3}`, `"inner":{"A":1},"inner":{"B":2}`, `"inner":null`, `"inner":[]`,
+	`"bool":true`, `"bool":false,"bool":null`, `"bool":"true"`, `"quoted":"5"`, `"quoted":5`, `"unknown":{"a":[{"b":null}]}`,
+	`"metadata":null`, `"metadata":{}`, `"metadata":{"labels":{"a":"b"},"annotations":null,"ownerReferences":[{"uid":"u","controller":true}],"finalizers":["x"],"deletionGracePeriodSeconds":30}`,
+	`"metadata":{"managedFields":[{"manager":"m","fieldsType":"FieldsV1","fieldsV1":{"f:a":{ }},"time":"2020-01-01T00:00:00Z"}],"creationTimestamp":null,"generation":3}`,
+	`"kind":"K","apiVersion":"g/v1"`, `"kind":null`, `"":1`, ` "int" : 1 , "any" : [ 1 , { "a" : 2 } ] `,
+}
+
+// Typed objects are those that apimachinery's decoder makes, or both fail.
+func TestTypedEqualsApimachinery(t *testing.T) {
+	decode := structDecoder[*sample](reflect.TypeFor[sample](), metadataType.GroupVersionKind())
+	for _, members := range odd {
+		body := []byte("{" + members + "}")
+		want := &sample{}
+		wantErr := utiljson.Unmarshal(body, want)
+		got, err := decode(body)
+		want.TypeMeta = metadataType
+		if (err != nil) != (wantErr != nil) {
+			t.Errorf("%s: error %v, apimachinery's %v", body, err, wantErr)
+		} else if err == nil && !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\n got %+v\nwant %+v", body, got, want)
+		}
+	}
+}
+
+// A tag that go-json-experiment does not accept and everybody else overlooks.
+type oddTag struct {
+	sample
+	Odd string `json:"oddity,format:x"`
+}
+
+func TestTypeWithAnOddTag(t *testing.T) {
+	got, err := structDecoder[*oddTag](reflect.TypeFor[oddTag](), metadataType.GroupVersionKind())([]byte(`{"metadata":{"name":"a"},"oddity":"x"}`))
+	if err != nil || got.Odd != "x" || got.Name != "a" {
+		t.Error(got, err)
+	}
+}
+
+func TestUnstructuredEqualsApimachinery(t *testing.T) {
+	decode := unstructuredDecoder[*unstructured.Unstructured]()
+	for _, members := range odd {
+		body := []byte("{" + members + "}")
+		var want map[string]any
+		wantErr := utiljson.Unmarshal(body, &want)
+		got, err := decode(body)
+		if (err != nil) != (wantErr != nil) {
+			t.Errorf("%s: error %v, apimachinery's %v", body, err, wantErr)
+		} else if err == nil && !reflect.DeepEqual(got.Object, want) {
+			t.Errorf("%s\n got %#v\nwant %#v", body, got.Object, want)
+		}
+	}
+}
+
+func FuzzUnstructuredEqualsApimachinery(f *testing.F) {
+	for _, members := range odd {
+		f.Add([]byte("{" + members + "}"))
+	}
+	decode := unstructuredDecoder[*unstructured.Unstructured]()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		raw, err := firstValue(data)
+		if err != nil || len(raw) == 0 || raw[0] != '{' {
+			return
+		}
+		var want map[string]any
+		wantErr := utiljson.Unmarshal(raw, &want)
+		got, err := decode(raw)
+		if (err != nil) != (wantErr != nil) {
+			t.Fatalf("%q: error %v, apimachinery's %v", raw, err, wantErr)
+		}
+		if err == nil && !reflect.DeepEqual(got.Object, want) {
+			t.Fatalf("%q\n got %#v\nwant %#v", raw, got.Object, want)
+		}
+	})
+}
+
+func firstValue(data []byte) ([]byte, error) {
+	in := newInput(1 << 20)
+	in.reset(bytes.NewReader(data))
+	return in.value()
+}
+
+// What is identified without decoding is what decoding finds.
+func FuzzIdentity(f *testing.F) {
+	for _, body := range []string{
+		`{"kind":"K","apiVersion":"v1","metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"5"}}`,
+		`{"metadata":{"labels":{"name":"x"},"name":"a\u0041\"","managedFields":[{"name":"x"}]},"spec":{"metadata":{"name":"b"}},"kind":"K"}`,
+		`{"metadata":null}`, `{"metadata":{"name":null}}`, `{"metadata":{"name":5}}`, `{"a":"\\","metadata":{"name":"\\\""}}`, `[]`, `{}`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		raw, err := firstValue(data)
+		if err != nil || len(raw) == 0 {
+			return
+		}
+		id, err := identify(raw, true)
+		var want metav1.PartialObjectMetadata
+		if err != nil || repeats(raw) || utiljson.Unmarshal(raw, &want) != nil {
+			return // of repeated names the walk takes the first metadata
+		}
+		got := id.object()
+		if got.Name != want.Name || got.Namespace != want.Namespace || got.UID != want.UID || got.ResourceVersion != want.ResourceVersion || got.Kind != want.Kind {
+			t.Fatalf("%q: %+v, want %+v", raw, got, want)
+		}
+	})
+}
+
+// repeats reports whether a name is repeated within an object.
+func repeats(raw []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowInvalidUTF8(true))
+	_, err := d.ReadValue()
+	return err != nil
+}
+
+func TestNamesAreInterned(t *testing.T) {
+	w := newWalker()
+	for i := range 3 * maxNames {
+		if _, err := w.object(fmt.Appendf(nil, `{"name%d":1,%q:2}`, i, strings.Repeat("x", 2*maxNameLen))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.names) != maxNames {
+		t.Errorf("%d names are kept", len(w.names))
+	}
+	if _, long := w.names[strings.Repeat("x", 2*maxNameLen)]; long {
+		t.Error("a long name is kept")
+	}
+}
+
+// A failure leaves nothing for the next object.
+func TestWalkerAfterAnError(t *testing.T) {
+	w := newWalker()
+	if _, err := w.object([]byte(`{"a":[1,2,{"b":1e999}]}`)); err == nil {
+		t.Fatal("no error")
+	}
+	got, err := w.object([]byte(`{"c":[1]}`))
+	if err != nil || !reflect.DeepEqual(got, map[string]any{"c": []any{int64(1)}}) {
+		t.Error(got, err)
+	}
+}
+
+// The input never holds much more than the largest piece.
+func TestInputIsBounded(t *testing.T) {
+	const limit = 1 << 20
+	in := newInput(limit)
+	in.reset(&endlessString{})
+	if _, err := in.value(); err == nil {
+		t.Fatal("no error")
+	}
+	if held := cap(in.decoder.UnreadBuffer()); held > 3*limit {
+		t.Errorf("%d bytes are held", held)
+	}
+}
+
+type endlessString struct{ begun bool }
+
+func (e *endlessString) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	if !e.begun {
+		p[0], e.begun = '"', true
+	}
+	return len(p), nil
+}
+
+func TestStatusWithoutKind(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"kind":"Status"}`: true, `{"reason":"x"}`: true, `{"code":5}`: true, `{}`: false, `{"kind":"Pod","code":5}`: false, `[]`: false, ``: false,
+	} {
+		if _, ok := parseStatus([]byte(body)); ok != want {
+			t.Errorf("%s: %t", body, ok)
+		}
+	}
+}

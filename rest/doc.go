@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rest reads one collection of a Kubernetes API over net/http, without
+// client-go: a Client is an informer.ListerWatcher and an informer.StreamLister.
+//
+//	config, err := rest.InClusterConfig()
+//	...
+//	pods, err := rest.New[*corev1.Pod](config, rest.Resource{Version: "v1", Resource: "pods"})
+//	...
+//	inf := informer.New(pods, informer.Options[*corev1.Pod]{})
+//
+// The type parameter decides how objects are read: *unstructured.Unstructured as maps,
+// *metav1.PartialObjectMetadata as metadata alone, for which the server is asked to leave
+// out the rest, and a pointer to a struct with metav1.TypeMeta and metav1.ObjectMeta as
+// that struct.
+//
+// # Memory
+//
+// Lists are decoded item by item from the body. What is held at any moment beside the
+// objects handed over is one item's bytes, at most Config.MaxItemSize, in a buffer that
+// grows to at most three times that. Compressed bodies are decompressed as they are read.
+//
+// # Equality with apimachinery
+//
+// A typed object is what apimachinery's JSON decoder makes of the same bytes: names match
+// with their case, unknown ones are ignored, of repeated ones the last counts, null leaves
+// the zero value, and integers in fields of type any are int64. Unstructured objects hold
+// int64 and float64 as apimachinery's do. Typed objects have an empty TypeMeta, from lists
+// and watches alike, as client-go's typed clients hand out; objects of metadata alone
+// always have the kind PartialObjectMetadata.
+//
+// # Errors
+//
+// Errors name the operation and the URL without its query, never a token and never the
+// content of an object. What the server refused is an *apierrors.StatusError, whatever
+// came as its body. The sentinels of this package say what was wrong with an answer that
+// was not refused.
+package rest

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/informerkit/informer"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// watchBuffer is how many events are decoded ahead of their reader: enough that the two
+// do not wait for each other at each event, few enough to say nothing about memory.
+const watchBuffer = 16
+
+// errEmptyEvent is a frame of a watch that cannot be an event.
+var errEmptyEvent = fmt.Errorf("%w: an event without type or object", ErrMalformed)
+
+// watcher is one open watch.
+type watcher[T informer.Object] struct {
+	form     *form[T]
+	decode   decodeFunc[T]
+	describe func(err error) error
+	body     io.ReadCloser
+	in       *input
+	cancel   context.CancelFunc
+	result   chan watch.Event
+	done     chan struct{}
+	stop     sync.Once
+	late     []byte // the object of an event whose type comes after it
+}
+
+// ResultChan returns the events; it is closed when the stream has ended or was stopped.
+func (w *watcher[T]) ResultChan() <-chan watch.Event { return w.result }
+
+// Stop ends the stream and does not wait for its end. It may be called more than once.
+func (w *watcher[T]) Stop() {
+	w.stop.Do(func() {
+		close(w.done)
+		w.cancel()
+	})
+}
+
+// receive reads events until the stream ends. How it ends is not told apart: a server
+// that closes, a proxy that cuts and a timeout of our own all mean to watch again. What
+// cannot be read is an event of type ERROR.
+func (w *watcher[T]) receive(ctx context.Context) {
+	defer close(w.result)
+	defer w.Stop()
+	defer func() { _ = w.body.Close() }()
+	for {
+		event, err := w.event()
+		if err != nil {
+			if ctx.Err() != nil || !isFault(err) {
+				return
+			}
+			event = watch.Event{Type: watch.Error, Object: faultStatus(w.describe(err))}
+		}
+		select {
+		case w.result <- event:
+		case <-w.done:
+			return
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// isFault reports whether an error says that the server sent something wrong, and not
+// only that it stopped sending.
+func isFault(err error) bool {
+	for _, fault := range []error{ErrMalformed, ErrItemTooLarge, ErrNoIdentity, ErrNotAnObject} {
+		if errors.Is(err, fault) {
+			return true
+		}
+	}
+	return false
+}
+
+// faultStatus is an ERROR event's form of an error of our own: an internal error with a
+// cause that apierrors.IsUnexpectedServerError recognises.
+func faultStatus(err error) *metav1.Status {
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure,
+		Code:     http.StatusInternalServerError,
+		Reason:   metav1.StatusReasonInternalError,
+		Message:  err.Error(),
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{
+			{Type: metav1.CauseTypeUnexpectedServerResponse, Message: err.Error()},
+		}},
+	}
+}
+
+// event reads one event: {"type":…,"object":…}.
+func (w *watcher[T]) event() (event watch.Event, err error) {
+	if kind := w.in.peek(); kind != '{' && kind != 0 {
+		return event, fmt.Errorf("%w: a JSON %s for an event", ErrMalformed, kindName(kind))
+	}
+	if _, err = w.in.token(); err != nil {
+		return event, err
+	}
+	w.late = w.late[:0]
+	for w.in.peek() != '}' {
+		if err = w.member(&event); err != nil {
+			return event, err
+		}
+	}
+	if _, err = w.in.token(); err != nil {
+		return event, err
+	}
+	if event.Object == nil && len(w.late) > 0 && event.Type != "" {
+		event.Object, err = w.object(event.Type, w.late)
+	}
+	if err == nil && event.Object == nil {
+		err = errEmptyEvent
+	}
+	return event, err
+}
+
+// member reads one member of an event.
+func (w *watcher[T]) member(event *watch.Event) error {
+	name, err := w.in.token()
+	if err != nil {
+		return err
+	}
+	switch name.String() {
+	case "type":
+		text, _, err := w.in.text()
+		event.Type = watch.EventType(text)
+		return err
+	case "object":
+		raw, err := w.in.value()
+		if err != nil {
+			return err
+		}
+		if event.Type == "" {
+			w.late = append(w.late[:0], raw...)
+			return nil
+		}
+		event.Object, err = w.object(event.Type, raw)
+		return err
+	}
+	return w.in.skip()
+}
+
+// object reads the object of an event.
+func (w *watcher[T]) object(kind watch.EventType, raw []byte) (runtime.Object, error) {
+	switch kind {
+	case watch.Error:
+		return errorObject(raw), nil
+	case watch.Bookmark:
+		return w.bookmark(raw)
+	}
+	id, err := identify(raw, true)
+	switch {
+	case id.isStatus():
+		return nil, fmt.Errorf("%w: a Status", ErrNotAnObject)
+	case id.isTable():
+		return nil, fmt.Errorf("%w: a Table", ErrNotAnObject)
+	case err != nil:
+		return nil, err
+	}
+	return decodeObject(w.form.kinds, w.decode, id, raw), nil
+}
+
+// errorObject reads the Status of an ERROR event.
+func errorObject(raw []byte) runtime.Object {
+	if status, ok := parseStatus(raw); ok {
+		return status
+	}
+	return faultStatus(errors.New("an ERROR event without a Status"))
+}
+
+// bookmark reads an object that has a version and no name. What else is in it does not
+// count: if it does not fit T, its metadata alone does.
+func (w *watcher[T]) bookmark(raw []byte) (runtime.Object, error) {
+	if id, err := identify(raw, false); !id.hasMetadata || errors.Is(err, errWrongPart) {
+		return nil, fmt.Errorf("bookmark: %w", err)
+	}
+	obj, err := w.decode(raw)
+	if err == nil {
+		return obj, nil
+	}
+	c, bare := cursor{b: raw}, []byte(nil)
+	for more := c.enter(); more; more = c.more() {
+		name := string(unquote(c.name(), nil))
+		c.next()
+		start := c.i
+		c.skip()
+		if name == "metadata" {
+			bare = append(append([]byte(`{"metadata":`), c.b[start:c.i]...), '}')
+		}
+	}
+	if obj, err = w.decode(bare); err != nil {
+		return nil, fmt.Errorf("%w: bookmark: %w", ErrMalformed, err)
+	}
+	return obj, nil
+}
