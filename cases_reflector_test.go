@@ -3,12 +3,9 @@
 package informer_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +14,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -75,12 +71,13 @@ var reflectorCases = []reflectorCase{
 		},
 	},
 	{
-		id: "R10", runs: 2 * time.Minute, calls: "L(0) W(10) W(10) W(10) L(10) W(10)",
+		id: "R10", runs: 2 * time.Minute, calls: "L(0) W(10) C(10) W(10) W(10) L(10) W(10) C(10)",
 		script: func() *script {
 			return newScript().list(podList("10")).watch("close").watch("close").watch("close")
 		},
 		check: func(t *testing.T, m *mirror) {
 			calls := m.made()
+			calls = slices.DeleteFunc(calls, func(c call) bool { return c.verb == "check" })
 			for i := 2; i < 5; i++ {
 				if gap := calls[i].at - calls[i-1].at; gap < 800*time.Millisecond {
 					t.Errorf("call %d after %v, without a backoff", i, gap)
@@ -92,12 +89,12 @@ var reflectorCases = []reflectorCase{
 		},
 	},
 	{
-		id: "R11", runs: 6 * time.Minute, calls: "L(0) W(10) W(10)",
+		id: "R11", runs: 6 * time.Minute, calls: "L(0) W(10) C(10) W(10)",
 		script: func() *script { return newScript().list(podList("10")).watch(5*time.Minute, "close") },
 		check:  wantNoFailures,
 	},
 	{
-		id: "R12", runs: 10 * time.Second, calls: "L(0) W(10) W(90)",
+		id: "R12", runs: 10 * time.Second, calls: "L(0) W(10) C(90) W(90)",
 		script: func() *script { return newScript().list(podList("10")).watch("BM@90", "close") },
 		check:  wantNoFailures,
 	},
@@ -131,6 +128,27 @@ var reflectorCases = []reflectorCase{
 		},
 	},
 	{
+		id: "R16", runs: 10 * time.Second, calls: "L(0) W(200) L() W(100)", store: []string{"same@3/u1"},
+		script: func() *script {
+			return newScript().list(podList("200", "same@5/u1"), podList("100", "same@3/u1")).watch("~same@3/u1")
+		},
+		check: wantReported(informer.ErrHistoryBreak),
+	},
+	{ // the collection is not older: a false alarm
+		id: "R16", runs: 10 * time.Second, calls: "L(0) W(200) L() W(210)", store: []string{"same@6/u1"},
+		script: func() *script {
+			return newScript().list(podList("200", "same@5/u1"), podList("210", "same@6/u1")).watch("~same@3/u1")
+		},
+		check: wantNoFailures,
+	},
+	{ // the second false alarm is the last one
+		id: "R16", runs: time.Minute, calls: "L(0) W(200) L() W(210) L() W(210)", store: []string{"same@2/u1"},
+		script: func() *script {
+			return newScript().list(podList("200", "same@5/u1"), podList("210", "same@6/u1")).
+				watch("~same@3/u1").watch("~same@3/u1").watch("~same@2/u1")
+		},
+	},
+	{
 		id: "R17", runs: 10 * time.Second, calls: "L(0) W(10)", store: []string{"a@12"},
 		script: func() *script {
 			other := &secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s", ResourceVersion: "11"}}
@@ -148,7 +166,7 @@ var reflectorCases = []reflectorCase{
 		check: wantReported(informer.ErrWrongType),
 	},
 	{
-		id: "R19", runs: 10 * time.Second, calls: "L(0) W(10) W(10)", store: []string{"a@9"},
+		id: "R19", runs: 10 * time.Second, calls: "L(0) W(10) C(10) W(10)", store: []string{"a@9"},
 		script: func() *script { return newScript().list(podList("10", "a@9")).watch("ERR503") },
 		check: func(t *testing.T, m *mirror) {
 			if got := m.failures(); len(got) != 1 || !apierrors.IsServiceUnavailable(got[0]) {
@@ -157,7 +175,7 @@ var reflectorCases = []reflectorCase{
 		},
 	},
 	{
-		id: "R24", runs: 10 * time.Second, calls: "L(0) W(10) W(11)", store: []string{"a@11"},
+		id: "R24", runs: 10 * time.Second, calls: "L(0) W(10) C(11) W(11)", store: []string{"a@11"},
 		script: func() *script {
 			timeout := status(http.StatusInternalServerError, "unable to decode an event from the watch stream: context deadline exceeded (Client.Timeout or context cancellation while reading body)")
 			return newScript().list(podList("10")).watch("+a@11", errorEvent(timeout))
@@ -165,9 +183,34 @@ var reflectorCases = []reflectorCase{
 		check: wantNoFailures,
 	},
 	{
-		id: "R25", runs: 10*time.Minute + 45*time.Second, calls: "L(0) W(10) W(10)",
+		id: "R25", runs: 10*time.Minute + 45*time.Second, calls: "L(0) W(10) C(10) W(10)",
 		script: func() *script { return newScript().list(podList("10")) },
 		check:  wantReported(informer.ErrStalled),
+	},
+	{
+		id: "R30", runs: time.Minute, calls: "L(0) W(100) C(100) C() L() W(50)", store: []string{"a@60/B"},
+		script: func() *script {
+			return newScript().list(podList("100", "a@90/A"), podList("50", "a@60/B")).
+				watch(3*time.Second, "close").checked(tooLarge(), podList("50", "a@60/B"))
+		},
+		check: wantReported(informer.ErrHistoryBreak),
+	},
+	{ // cut within a minute after a check: the next one is put off, and the watch opened meanwhile
+		id: "R30", runs: 2 * time.Minute, calls: "L(0) W(100) C(100) W(100) W(100) C(100) C() L() W(50)", store: []string{"a@60/B"},
+		script: func() *script {
+			return newScript().list(podList("100", "a@90/A"), podList("50", "a@60/B")).
+				watch(3*time.Second, "close").watch(3*time.Second, "close").
+				checked(podList("100", "a@90/A"), tooLarge(), podList("50", "a@60/B"))
+		},
+		check: wantReported(informer.ErrHistoryBreak),
+	},
+	{ // the server lags
+		id: "R30", runs: time.Minute, calls: "L(0) W(100) C(100) C() W(100)", store: []string{"a@90/A"},
+		script: func() *script {
+			return newScript().list(podList("100", "a@90/A")).
+				watch(3*time.Second, "close").checked(tooLarge(), podList("100", "a@90/A"))
+		},
+		check: wantNoFailures,
 	},
 	{
 		id: "R31", runs: time.Minute, calls: "L(0) W(100) L(100) W(150)", store: []string{"a@90"},
@@ -222,6 +265,7 @@ func casesReflector(t *testing.T) {
 	t.Run("R21", caseR21)
 	t.Run("R22", caseR22)
 	t.Run("R23", caseR23)
+	t.Run("R39", caseR39)
 	t.Run("R41", caseR41)
 	for _, id := range []string{"R01", "R02", "R03", "R04"} {
 		t.Run(id, func(t *testing.T) { caseNoMarker(t, id) })
@@ -250,191 +294,5 @@ func wantReported(want error) func(t *testing.T, m *mirror) {
 func wantNoFailures(t *testing.T, m *mirror) {
 	if got := m.failures(); len(got) != 0 {
 		t.Errorf("reported %v", got)
-	}
-}
-
-// R05: the fifth wait of a watch-list that is answered with 429 ends with ctx.
-func caseR05(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newScript()
-		s.watchList = true
-		for range 20 {
-			s.watch(retryAfter(http.StatusTooManyRequests, 1))
-		}
-		m := s.run(t, informer.ReflectorOptions{}, informer.StoreOptions[*pod]{})
-		for len(m.failures()) < 5 {
-			time.Sleep(100 * time.Millisecond)
-		}
-		synctest.Wait()
-		before := time.Now()
-		m.end(t)
-		if took := time.Since(before); took != 0 {
-			t.Errorf("Run returned %v after ctx ended", took)
-		}
-	})
-}
-
-// R21: an object that cannot be transformed fails the first list, which is not repeated
-// within 5 minutes; with Quarantine it is set aside.
-func caseR21(t *testing.T) {
-	refuse := informer.StoreOptions[*pod]{Transform: func(p *pod) (*pod, error) {
-		if p.Name == "bad" {
-			return nil, errors.New("no")
-		}
-		return p, nil
-	}}
-	synctest.Test(t, func(t *testing.T) {
-		m := newScript().list(podList("10", "bad@5", "good@6")).run(t, informer.ReflectorOptions{}, refuse)
-		time.Sleep(5*time.Minute - time.Second)
-		synctest.Wait()
-		var object *informer.ObjectError
-		if got := m.failures(); len(got) != 1 || !errors.As(got[0], &object) || object.Key != "ns/bad" {
-			t.Errorf("reported %v", got)
-		}
-		if m.store.HasSynced() || m.String() != "L(0)" {
-			t.Errorf("synced: %v, calls: %s", m.store.HasSynced(), m)
-		}
-		m.end(t)
-	})
-	synctest.Test(t, func(t *testing.T) {
-		m := newScript().list(podList("10", "bad@5", "good@6")).run(t, informer.ReflectorOptions{Quarantine: true}, refuse)
-		synctest.Wait()
-		if got := show(m.store.List()); !m.store.HasSynced() || !slices.Equal(got, []string{"good@6"}) {
-			t.Errorf("synced: %v, store %q", m.store.HasSynced(), got)
-		}
-		m.end(t)
-	})
-}
-
-// R22: a wait for a source that refuses to list says so.
-func caseR22(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		source := newScript().list(status(http.StatusForbidden, "pods is forbidden"))
-		options := informer.Options[*pod]{}
-		options.Name = "pods"
-		mirror := informer.New(source, options)
-		run, stop := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- mirror.Run(run) }()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		err := mirror.WaitForSync(ctx)
-		var wait *informer.WaitError
-		if !errors.As(err, &wait) || !errors.Is(err, context.DeadlineExceeded) || !apierrors.IsForbidden(wait.Last) || !strings.Contains(err.Error(), "list pods") {
-			t.Errorf("WaitForSync: %v", err)
-		}
-		if s := mirror.Status().Sources[0]; s.Failures == 0 || !strings.Contains(s.LastError, "list pods") || s.Phase != informer.PhaseBackoff {
-			t.Errorf("status: %+v", s)
-		}
-		stop()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	})
-}
-
-// R23: ctx ends between the return of Watch and the first read.
-func caseR23(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		sent := make(chan struct{})
-		events := make(chan watch.Event)
-		stopped := &stopCounter{Interface: watch.NewProxyWatcher(events)}
-		source := &informer.ListWatch{
-			NoWatchList: true,
-			ListFunc:    func(context.Context, metav1.ListOptions) (runtime.Object, error) { return podList("10"), nil },
-			WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
-				go func() {
-					defer close(sent)
-					events <- watch.Event{Type: watch.Added, Object: parse("a@11")} // knows nothing of Stop
-				}()
-				cancel()
-				return stopped, nil
-			},
-		}
-		store := informer.NewStore(informer.StoreOptions[*pod]{})
-		if err := informer.NewReflector(source, store, informer.ReflectorOptions{}).Run(ctx); err != nil {
-			t.Errorf("Run: %v", err)
-		}
-		<-sent
-		if stopped.n != 1 {
-			t.Errorf("Stop was called %d times", stopped.n)
-		}
-	})
-}
-
-type stopCounter struct {
-	watch.Interface
-	n int
-}
-
-func (s *stopCounter) Stop() { s.n++; s.Interface.Stop() }
-
-// R41: a collection that is older than NotOlderThan never syncs.
-func caseR41(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newScript().list(tooLarge(), podList("50", "a@40")).run(t, informer.ReflectorOptions{NotOlderThan: "100"}, informer.StoreOptions[*pod]{})
-		synctest.Wait()
-		if got := m.failures(); len(got) != 1 || !errors.Is(got[0], informer.ErrVersionLost) {
-			t.Errorf("reported %v", got)
-		}
-		if m.store.HasSynced() || m.String() != "L(100) L()" {
-			t.Errorf("synced: %v, calls: %s", m.store.HasSynced(), m)
-		}
-		m.end(t)
-	})
-}
-
-// caseNoMarker: a watch-list whose end marker never comes ends in a list.
-func caseNoMarker(t *testing.T, id string) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newScript().list(podList("10", "a@9"))
-		s.watchList = true
-		steps := map[string][]any{
-			"R01": {"+a@9", "close"}, "R02": {"+a@9", "BM@9"}, "R03": {"+a@9"}, "R04": {time.Hour},
-		}[id]
-		tries := 1
-		if id == "R01" {
-			tries = 3
-		}
-		for range tries {
-			s.watch(steps...)
-		}
-		m := s.run(t, informer.ReflectorOptions{}, informer.StoreOptions[*pod]{})
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		want := strings.Repeat("WL() ", tries) + "L(0) W(10)"
-		if m.String() != want || !m.store.HasSynced() || len(m.failures()) != tries {
-			t.Errorf("calls: %s, not %s; synced: %v; reported %v", m, want, m.store.HasSynced(), m.failures())
-		}
-		m.end(t)
-	})
-}
-
-// R28: a refusal of the watch-list is remembered for 30 minutes.
-func caseR28(t *testing.T) {
-	for _, code := range []int32{http.StatusBadRequest, http.StatusUnprocessableEntity} {
-		t.Run(fmt.Sprint(code), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newScript().list(podList("10")).watch(status(code, "no"))
-				for range 3 {
-					s.watch(time.Minute, "+a@11", "ERR410")
-				}
-				s.watchList = true
-				m := s.run(t, informer.ReflectorOptions{}, informer.StoreOptions[*pod]{})
-				time.Sleep(10 * time.Minute)
-				synctest.Wait()
-				asked := 0
-				for _, c := range m.made() {
-					if c.verb == "watch-list" {
-						asked++
-					}
-				}
-				if lists := strings.Count(m.String(), "L("); asked != 1 || lists != 5 {
-					t.Errorf("watch-list asked for %d times in: %s", asked, m)
-				}
-				m.end(t)
-			})
-		})
 	}
 }

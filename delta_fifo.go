@@ -222,6 +222,26 @@ func (f *DeltaFIFO[T]) Delete(ctx context.Context, obj T) error {
 	return f.endWrite(ctx, f.newerLocked(d.ResourceVersion))
 }
 
+// lose queues the end of the object that is known under the key of obj, whatever its UID:
+// obj has taken its name, and cannot be applied.
+func (f *DeltaFIFO[T]) lose(ctx context.Context, obj T) error {
+	d, _, err := f.identify(obj)
+	if err != nil {
+		return err
+	}
+	if err := f.lockForRoom(ctx); err != nil {
+		return err
+	}
+	f.position++
+	if last := f.newestLocked(d.Key); last.present {
+		f.pushLocked(Delta[T]{
+			Type: DeltaDeleted, Key: d.Key, Object: last.object, ResourceVersion: last.version,
+			UID: last.uid, Cause: CauseWatch, FinalStateUnknown: true,
+		})
+	}
+	return f.endWrite(ctx, "")
+}
+
 func (f *DeltaFIFO[T]) deleteLocked(d Delta[T]) {
 	last := f.newestLocked(d.Key)
 	switch {

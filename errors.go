@@ -165,6 +165,8 @@ var (
 	errUnappliable    = errors.New("event cannot be applied")
 	errInitialSilence = errors.New("initial events: no end marker, and silence")
 	errInitialEnded   = errors.New("initial events: ended before the end marker")
+	errAlarm          = errors.New("version older than what was seen before")
+	errBroken         = errors.New("the collection is older than what was seen before")
 	errShortWindow    = errors.New("the history that the server keeps is shorter than a list takes")
 )
 

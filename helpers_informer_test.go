@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -75,14 +76,35 @@ func (s *infSource) relist(version string, objects ...string) {
 	synctest.Wait()
 }
 
-// event sends "+a@5", "~a@6", "-a@7" or "=9", a bookmark.
+// event sends "+a@5", "~a@6", "-a@7" or "=9", a bookmark, after which lists are as the
+// events have it.
 func (s *infSource) event(text string) {
 	kinds := map[byte]watch.EventType{'+': watch.Added, '~': watch.Modified, '-': watch.Deleted, '=': watch.Bookmark}
 	event := watch.Event{Type: kinds[text[0]], Object: infObj(text[1:])}
 	if event.Type == watch.Bookmark {
 		event.Object = infObj("@" + text[1:])
 	}
+	s.apply(event)
 	s.send(event)
+}
+
+func (s *infSource) apply(event watch.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	obj := event.Object.(infObject)
+	if order, err := resourceversion.CompareResourceVersion(s.version, obj.ResourceVersion); err == nil && order < 0 {
+		s.version = obj.ResourceVersion
+	}
+	switch event.Type {
+	case watch.Added, watch.Modified:
+		if s.objects[obj.Name] == nil {
+			s.names = append(s.names, obj.Name)
+		}
+		s.objects[obj.Name] = obj
+	case watch.Deleted:
+		delete(s.objects, obj.Name)
+		s.names = slices.DeleteFunc(s.names, func(name string) bool { return name == obj.Name })
+	}
 }
 
 func (s *infSource) send(event watch.Event) {

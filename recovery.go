@@ -33,6 +33,7 @@ const (
 	poisonPause     = 5 * time.Minute  // a list that an object failed is not repeated sooner
 	drawTimeout     = 4 * time.Second  // timeoutSeconds at which kube-apiserver sends a bookmark after 2 s
 	drawPause       = 5 * time.Second  // least time between two such watches
+	wantPause       = time.Minute      // least time between two lists for the sake of a wait
 )
 
 // class is what an error of a source, or the end of its stream, means for recovery.
@@ -50,13 +51,15 @@ const (
 	classTooLarge                 // the version is newer than the server
 	classUnappliable              // an event that cannot be applied
 	classSink                     // the sink failed
+	classWanted                   // a version is waited for that no event and no bookmark brings
+	classAlarm                    // a version contradicts what was seen before
 )
 
 // reason is the name of a class in Status and in traces.
 func (c class) reason() string {
 	return [...]string{
 		"ended", "stalled", "bookmark wanted", "no answer", "server error", "denied",
-		"refused", "expired", "version too large", "object", "sink",
+		"refused", "expired", "version too large", "object", "sink", "version wanted", "older version",
 	}[c]
 }
 
@@ -67,6 +70,8 @@ func classify(err error) class {
 	switch {
 	case errors.As(err, &sink):
 		return classSink
+	case errors.Is(err, errAlarm), errors.Is(err, errBroken):
+		return classAlarm
 	case errors.Is(err, errUnappliable):
 		return classUnappliable
 	case errors.Is(err, ErrStalled):
@@ -161,12 +166,15 @@ func isUnanswered(err error) bool {
 type streak struct {
 	strikes int // failures in a row without progress that make a relist
 	gone    int // 410 in a row, without progress between them
+	// falseAlarms counts the versions that went back in a healthy collection.
+	falseAlarms int
 }
 
 // outcome is how a watch ended.
 type outcome struct {
 	class    class
 	lived    time.Duration // since it was opened
+	asked    time.Duration // the timeout that the server was asked for
 	seen     bool          // an event or a bookmark came
 	progress bool          // seen, R moved, or it lived a minute
 	err      error         // nil for an end without one
@@ -191,7 +199,7 @@ type step struct {
 // afterWatch is the decision table for a watch that could not be opened, or has ended.
 func afterWatch(s streak, o outcome) (streak, step) {
 	if o.progress {
-		s = streak{}
+		s = streak{falseAlarms: s.falseAlarms}
 	}
 	switch o.class {
 	case classEnded:
@@ -200,6 +208,8 @@ func afterWatch(s streak, o outcome) (streak, step) {
 		}
 		o.err = ErrNoProgress
 		return strike(s, o)
+	case classWanted:
+		return s, step{action: actRelist}
 	case classDrawn:
 		return s, step{action: actRewatch}
 	case classStalled:
@@ -210,6 +220,8 @@ func afterWatch(s streak, o outcome) (streak, step) {
 		return afterExpired(s, o)
 	case classTooLarge:
 		return s, step{action: actRelist, consistent: true, report: o.err}
+	case classAlarm:
+		return s, step{action: actRelist, consistent: true, failure: s.falseAlarms > 0, report: o.err}
 	case classRefused, classUnappliable, classSink:
 		return s, step{action: actRelist, failure: true, report: o.err}
 	}
@@ -252,7 +264,7 @@ type listStep struct {
 func afterList(c class, asked metav1.ListOptions) listStep {
 	versioned := asked.ResourceVersion != "" && asked.ResourceVersion != "0"
 	switch {
-	case c == classExpired || c == classTooLarge:
+	case c == classExpired || c == classTooLarge || c == classAlarm:
 		return listStep{again: asked.ResourceVersion != "", consistent: true}
 	case c == classRefused && versioned && asked.ResourceVersionMatch != "":
 		return listStep{again: true, noMatch: true}
@@ -277,7 +289,7 @@ func afterInitial(e initialEnd, tries int) initialVerdict {
 	switch {
 	case errors.Is(e.err, errInitialSilence):
 		return initialUnserved
-	case (c == classExpired || c == classTooLarge) && e.asked != "":
+	case (c == classExpired || c == classTooLarge || c == classAlarm) && e.asked != "":
 		return initialRestart
 	case c == classRefused && !e.seen, isCode(e.err, http.StatusNotImplemented) && !e.seen,
 		isCode(e.err, http.StatusInternalServerError) && !e.seen && e.opened:
@@ -314,6 +326,14 @@ func firstVersion(o *ReflectorOptions, synced, consistent bool, reached string) 
 		return "", ""
 	}
 	return "0", ""
+}
+
+// newest returns the newer of two versions, and the first where they have no order.
+func newest(a, b string) string {
+	if older(a, b) {
+		return b
+	}
+	return a
 }
 
 // older reports whether version a is older than b; false where they cannot be compared.

@@ -77,7 +77,7 @@ type Reflector struct {
 	options ReflectorOptions
 	backoff *backoff.Manager
 	report  *reporter
-	draw    chan struct{} // holds a wish for a bookmark
+	draw    chan string // holds the version that somebody waits for
 	started atomic.Bool
 	rounds  sync.Mutex // held by the round that runs
 
@@ -92,7 +92,11 @@ type Reflector struct {
 	paced        time.Time // no watch before
 	drawn        time.Time // the last watch that draws a bookmark
 	drawing      bool      // the next watch draws a bookmark
+	wanted       time.Time // the last list for the sake of a wait
+	want         string    // the version that the next list has to reach; "": R
+	history      history
 	hashes       map[uint64]struct{}
+	broke        func() // told of a break of the history; nil: nobody
 }
 
 // NewReflector returns a Reflector; Run starts it.
@@ -108,7 +112,7 @@ func NewReflector[T Object](source ListerWatcher, sink Sink[T], options Reflecto
 		source:  source,
 		target:  target,
 		options: options.withDefaults(target.name()),
-		draw:    make(chan struct{}, 1),
+		draw:    make(chan string, 1),
 	}
 	r.resync, _ = any(sink).(resyncer)
 	r.report = newReporter(&r.options)
@@ -188,7 +192,7 @@ func (r *Reflector) ListAndWatch(ctx context.Context) error {
 // it returns, or by a list.
 func (r *Reflector) begin(ctx context.Context) (*stream, error) {
 	for {
-		list, initial := firstVersion(&r.options, r.synced, r.consistent, r.reached)
+		list, initial := firstVersion(&r.options, r.synced, r.consistent, newest(r.reached, r.want))
 		if !r.asksInitial() {
 			return nil, r.list(ctx, list)
 		}
@@ -271,11 +275,14 @@ func (r *Reflector) lastFailure() (changed <-chan struct{}, err error) { return 
 // quarantined returns the objects that were set aside.
 func (r *Reflector) quarantined() []Quarantined { return r.report.aside() }
 
-// drawBookmark asks that the watch be opened again at the resume version with a timeout
-// of 4 s, which makes kube-apiserver send a bookmark within about 2 s; at most every 5 s.
-func (r *Reflector) drawBookmark() {
+// drawBookmark asks for a sign that the version, which somebody waits for, is reached. The
+// watch is opened again at R with a timeout of 4 s, which makes kube-apiserver send a
+// bookmark if anything of the resource is written meanwhile; at most every 5 s. If the
+// first one has brought nothing, the collection is listed at the version; at most once a
+// minute.
+func (r *Reflector) drawBookmark(version string) {
 	select {
-	case r.draw <- struct{}{}:
+	case r.draw <- version:
 	default:
 	}
 }

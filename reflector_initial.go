@@ -29,7 +29,7 @@ func (r *Reflector) watchList(ctx context.Context, version string) (*stream, ini
 	s, err := r.openInitial(ctx, version)
 	if err == nil {
 		end.opened = true
-		err = r.initialEvents(ctx, s)
+		err = r.initialEvents(ctx, s, version)
 		end.seen = s.events > 0
 	}
 	if err == nil {
@@ -70,7 +70,7 @@ func (r *Reflector) openInitial(ctx context.Context, version string) (*stream, e
 
 // initialEvents stages the initial events in the order of the server, and commits them
 // with the version of their end marker.
-func (r *Reflector) initialEvents(ctx context.Context, s *stream) (err error) {
+func (r *Reflector) initialEvents(ctx context.Context, s *stream, asked string) (err error) {
 	l, err := r.newListing(ctx)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (r *Reflector) initialEvents(ctx context.Context, s *stream) (err error) {
 			return err
 		} else if marker != "" || isMarker(event) {
 			s.settled()
-			return l.commit(marker)
+			return l.commit(asked, marker)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (r *Reflector) listOnce(ctx context.Context, options metav1.ListOptions) (e
 	if err != nil {
 		return err
 	}
-	return l.commit(list.ResourceVersion)
+	return l.commit(options.ResourceVersion, list.ResourceVersion)
 }
 
 // listing is a list or the initial events of a watch-list on their way into the sink.
@@ -253,7 +253,7 @@ func (l *listing) unusable(obj runtime.Object, err error) error {
 }
 
 // commit hands the list over and makes its version the one to resume from.
-func (l *listing) commit(version string) error {
+func (l *listing) commit(asked, version string) error {
 	r := l.r
 	if l.broken != nil {
 		return l.broken
@@ -261,14 +261,21 @@ func (l *listing) commit(version string) error {
 	if !r.synced && older(version, r.options.NotOlderThan) {
 		return fmt.Errorf("%w: at %s, and not at %s", ErrVersionLost, version, r.options.NotOlderThan)
 	}
+	broken, err := r.judge(asked, version)
+	if err != nil {
+		r.history.alarmed = true
+		return err
+	}
 	if err := r.noted(l.ctx, l.staging.commit(version)); err != nil {
 		return err
 	}
 	l.staging = nil
+	from := r.reached
 	r.synced, r.reached, r.consistent, r.hashes = true, version, false, l.hashes
-	r.initialTries = 0
+	r.initialTries, r.want = 0, ""
 	r.backoff.Success()
 	r.report.committed(l.ctx, version, l.aside)
+	r.settleHistory(l.ctx, broken, from, version)
 	return nil
 }
 

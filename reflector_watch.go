@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/klog/v2"
 )
 
 // watch follows the collection from R on, stream after stream, beginning with the one
@@ -23,6 +24,8 @@ func (r *Reflector) watch(ctx context.Context, s *stream) error {
 			return err
 		}
 		s = nil
+		r.history.check = r.history.check || wantsCheck(o)
+		r.history.alarmed = r.history.alarmed || o.class == classAlarm
 		var next step
 		r.streak, next = afterWatch(r.streak, o)
 		if next.action == actRelist {
@@ -46,6 +49,8 @@ func (r *Reflector) relist(ctx context.Context, o outcome, next step) error {
 	switch {
 	case next.failure:
 		return r.failed(ctx, "watch", next.report)
+	case o.class == classAlarm: // what comes of it is told when it is known
+		klog.FromContext(ctx).Info("Version went back, asking for a consistent list", "source", r.options.Name, "err", next.report)
 	case next.report != nil:
 		r.report.note(ctx, r.sourceError("watch", next.report))
 	}
@@ -59,6 +64,9 @@ func (r *Reflector) follow(ctx context.Context, s *stream) (outcome, error) {
 		if err := r.pace(ctx); err != nil {
 			return outcome{}, err
 		}
+		if err := r.checkIfDue(ctx); err != nil {
+			return outcome{class: classify(err), err: err}, context.Cause(ctx)
+		}
 		var err error
 		if s, err = r.open(ctx, r.watchOptions()); err != nil {
 			return outcome{class: classify(err), err: err}, context.Cause(ctx)
@@ -70,6 +78,7 @@ func (r *Reflector) follow(ctx context.Context, s *stream) (outcome, error) {
 	lived := time.Since(s.opened)
 	o := outcome{
 		lived:    lived,
+		asked:    s.timeout,
 		seen:     s.events > 0,
 		progress: s.events > 0 || lived >= healthyStream,
 	}
@@ -78,6 +87,8 @@ func (r *Reflector) follow(ctx context.Context, s *stream) (outcome, error) {
 		o.class = classEnded
 	case errors.Is(err, errDrawn):
 		o.class = classDrawn
+	case errors.Is(err, errWanted):
+		o.class = classWanted
 	default:
 		o.class, o.err = classify(err), err
 	}
@@ -136,12 +147,21 @@ func (r *Reflector) open(ctx context.Context, options metav1.ListOptions) (*stre
 // consume hands on the events of a stream. It always returns an error: why there are no more.
 func (r *Reflector) consume(ctx context.Context, s *stream) error {
 	for {
-		event, err := s.next(ctx, r.draw)
+		event, err := s.next(ctx, r.wishes())
 		switch {
+		case errors.Is(err, errWoken):
+			if err := r.checkIfDue(ctx); err != nil {
+				return err
+			}
+			s.quiet = time.Time{} // the stream was not read meanwhile
+			continue
 		case errors.Is(err, errHealthy):
 			r.well(ctx)
 			continue
-		case errors.Is(err, errDrawn) && !r.mayDraw():
+		case errors.Is(err, errDrawn):
+			if err := r.drawOrList(s.wish); err != nil {
+				return err
+			}
 			continue
 		case err != nil:
 			return err
@@ -155,19 +175,47 @@ func (r *Reflector) consume(ctx context.Context, s *stream) error {
 	}
 }
 
+// wishes are what the reader of a stream may be called away for.
+func (r *Reflector) wishes() wishes {
+	w := wishes{draw: r.draw}
+	if at, due := r.history.due(); due {
+		w.wake = at
+	}
+	return w
+}
+
+// checkIfDue makes the version check that has been waited for long enough.
+func (r *Reflector) checkIfDue(ctx context.Context) error {
+	if at, due := r.history.due(); due && !time.Now().Before(at) {
+		return r.checkVersion(ctx)
+	}
+	return nil
+}
+
 // well says that the source is in good health.
 func (r *Reflector) well(ctx context.Context) {
 	r.backoff.Success()
 	r.report.good(ctx)
 }
 
-// mayDraw bounds the watches that draw a bookmark.
-func (r *Reflector) mayDraw() bool {
-	if now := time.Now(); now.Sub(r.drawn) >= drawPause {
+// drawOrList decides what is done for somebody who waits for a version: errDrawn, errWanted
+// or, where enough was done for now, nothing.
+func (r *Reflector) drawOrList(version string) error {
+	now := time.Now()
+	switch {
+	case !older(r.reached, version):
+		return nil
+	case now.Sub(r.drawn) >= wantPause: // a new wait
 		r.drawn, r.drawing = now, true
-		return true
+		return errDrawn
+	case now.Sub(r.drawn) >= drawPause && now.Sub(r.wanted) >= wantPause:
+		r.drawn, r.wanted, r.want = now, now, version
+		return errWanted
+	case now.Sub(r.drawn) >= drawPause:
+		r.drawn, r.drawing = now, true
+		return errDrawn
 	}
-	return false
+	return nil
 }
 
 // event hands on one event.
@@ -180,8 +228,15 @@ func (r *Reflector) event(ctx context.Context, s *stream, event watch.Event) err
 		if !ok {
 			return fmt.Errorf("%w: bookmark of type %T", errUnappliable, event.Object)
 		}
+		if r.alarming(event, m) {
+			return fmt.Errorf("%w: bookmark at %s, after %s", errAlarm, m.GetResourceVersion(), r.reached)
+		}
 		s.saw()
 		return r.moved(ctx, event, m, true)
+	}
+	m, identified := event.Object.(metav1.Object)
+	if identified && r.alarming(event, m) {
+		return fmt.Errorf("%w: object %s at %s", errAlarm, JoinKey(m.GetNamespace(), m.GetName()), m.GetResourceVersion())
 	}
 	skipped := false
 	if err := r.noted(ctx, r.target.apply(ctx, event.Type, event.Object)); err != nil {
@@ -191,8 +246,7 @@ func (r *Reflector) event(ctx context.Context, s *stream, event watch.Event) err
 		skipped = true
 	}
 	s.saw()
-	m, ok := event.Object.(metav1.Object)
-	if !ok {
+	if !identified {
 		return nil
 	}
 	if !skipped {
@@ -214,6 +268,10 @@ func (r *Reflector) skips(ctx context.Context, obj runtime.Object, err error) bo
 		return false
 	}
 	r.report.setAside(ctx, r.named(poison))
+	if _, uid, known := r.target.identity(m); known && !sameUID(uid, m.GetUID()) {
+		// The object that the sink holds is gone; another one has taken its name.
+		return r.noted(ctx, r.target.lose(ctx, m)) == nil
+	}
 	return true
 }
 

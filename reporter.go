@@ -5,12 +5,14 @@ package informer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
@@ -177,6 +179,20 @@ func (r *reporter) committed(ctx context.Context, version string, aside []Quaran
 	r.goodLocked(ctx)
 }
 
+// historyBreak is loud: the collection went back, and what it held since is gone.
+func (r *reporter) historyBreak(ctx context.Context, from, to string) {
+	err := &SourceError{Source: r.name, Operation: "list", Err: fmt.Errorf("%w: from %s to %s", ErrHistoryBreak, from, to)}
+	klog.FromContext(ctx).Error(err, "Source was restored to an older state, and mirrored anew", "source", r.name, "from", from, "to", to)
+	r.each(func(t *Trace) {
+		if t.HistoryBreak != nil {
+			t.HistoryBreak(r.name, from, to)
+		}
+	})
+	if r.onError != nil {
+		r.onError(ctx, err)
+	}
+}
+
 // reached says that the version to resume from has moved.
 func (r *reporter) reached(version string) {
 	r.mu.Lock()
@@ -220,14 +236,31 @@ func (r *reporter) failure(ctx context.Context, err error) {
 	}
 }
 
-// newsLocked reports whether the log does not know the failure yet.
+// newsLocked reports whether the log does not know the failure yet. It goes by what the
+// failure means: the text of one may hold an address, or a timeout drawn at random.
 func (r *reporter) newsLocked(err error) bool {
-	if text := err.Error(); text != r.logged {
-		r.logged, r.repeats = text, 0
+	if kind := kindOfFailure(err); kind != r.logged {
+		r.logged, r.repeats = kind, 0
 		return true
 	}
 	r.repeats++
 	return false
+}
+
+// kindOfFailure is the same for failures that mean the same.
+func kindOfFailure(err error) string {
+	kind := classify(err).reason()
+	if named, ok := errors.AsType[*SourceError](err); ok {
+		kind += " " + named.Operation
+	}
+	if object, ok := errors.AsType[*ObjectError](err); ok {
+		kind += " " + object.Key
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		kind += " " + string(status.Status().Reason)
+	}
+	return kind
 }
 
 // note tells of what asks for no delay: of one object, of a stall, of a resync.

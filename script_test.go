@@ -112,6 +112,8 @@ func (c call) String() string {
 	switch c.verb {
 	case "list":
 		return "L(" + c.options.ResourceVersion + ")"
+	case "check":
+		return "C(" + c.options.ResourceVersion + ")"
 	case "watch-list":
 		return "WL(" + c.options.ResourceVersion + ")"
 	}
@@ -122,8 +124,10 @@ func (c call) String() string {
 // up, a list is answered with the last one, and a watch stays silent.
 type script struct {
 	lists     []func() (runtime.Object, error)
+	checks    []func() (runtime.Object, error) // of the version; then: as asked for
 	watches   []func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 	watchList bool
+	down      func() error // nil: the source answers
 
 	began time.Time
 	mu    sync.Mutex
@@ -143,6 +147,15 @@ func (s *script) list(answers ...any) *script {
 			return answer.(runtime.Object), nil
 		})
 	}
+	return s
+}
+
+// checked adds an answer to a version check.
+func (s *script) checked(answers ...any) *script {
+	lists := s.lists
+	s.lists = nil
+	s.list(answers...)
+	s.checks, s.lists = append(s.checks, s.lists...), lists
 	return s
 }
 
@@ -200,7 +213,7 @@ func (s *script) record(verb string, options metav1.ListOptions) int {
 	defer s.mu.Unlock()
 	n := 0
 	for _, c := range s.calls {
-		if (c.verb == "list") == (verb == "list") {
+		if family(c.verb) == family(verb) {
 			n++
 		}
 	}
@@ -208,7 +221,27 @@ func (s *script) record(verb string, options metav1.ListOptions) int {
 	return n
 }
 
+// family is the row of answers that a verb is answered from.
+func family(verb string) string {
+	if verb == "watch-list" {
+		return "watch"
+	}
+	return verb
+}
+
 func (s *script) List(_ context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if s.down != nil {
+		if err := s.down(); err != nil {
+			s.record(map[bool]string{true: "check", false: "list"}[options.Limit == 1], options)
+			return nil, err
+		}
+	}
+	if options.Limit == 1 {
+		if n := s.record("check", options); n < len(s.checks) {
+			return s.checks[n]()
+		}
+		return podList(options.ResourceVersion), nil
+	}
 	n := s.record("list", options)
 	return s.lists[min(n, len(s.lists)-1)]()
 }
@@ -218,7 +251,13 @@ func (s *script) Watch(ctx context.Context, options metav1.ListOptions) (watch.I
 	if options.SendInitialEvents != nil {
 		verb = "watch-list"
 	}
-	if n := s.record(verb, options); n < len(s.watches) {
+	n := s.record(verb, options)
+	if s.down != nil {
+		if err := s.down(); err != nil {
+			return nil, err
+		}
+	}
+	if n < len(s.watches) {
 		return s.watches[n](ctx, options)
 	}
 	return s.stream(ctx, nil), nil

@@ -44,6 +44,18 @@ func (s *Store[T]) Delete(_ context.Context, obj T) error {
 	return c.commit(ops, c.after(r.version))
 }
 
+// lose removes the object under the key of obj, whatever its UID.
+func (s *Store[T]) lose(_ context.Context, obj T) error {
+	c := s.s
+	c.w.Lock()
+	defer c.w.Unlock()
+	r, err := c.receive(obj)
+	if err != nil {
+		return err
+	}
+	return c.commit(append(c.scratch.ops[:0], dense.Op[T]{Key: r.key, Delete: true}), c.version)
+}
+
 // Apply puts in what the deltas of one key come to, all at once, or removes the object.
 // Deltas are used as they are: Key, UID and ResourceVersion count, no KeyFunc and no
 // Transform is called. DeltaSync changes nothing. The version advances with deltas that

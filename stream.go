@@ -28,7 +28,9 @@ const stopGrace = 100 * time.Millisecond
 var (
 	errStreamEnded = errors.New("stream ended")
 	errDrawn       = errors.New("a bookmark is wanted")
+	errWanted      = errors.New("a version is wanted that does not come")
 	errHealthy     = errors.New("stream has lived a minute")
+	errWoken       = errors.New("the reader is wanted elsewhere")
 )
 
 // stream is an open watch. It counts time only while the reader waits for the source, so
@@ -41,6 +43,7 @@ type stream struct {
 	timeout time.Duration // that the server was asked for
 	events  int           // events and bookmarks seen
 	timer   *time.Timer
+	wish    string        // the version that somebody waits for
 	quiet   time.Time     // since when the reader waits; zero: it does not
 	longest time.Duration // of the gaps that count as rhythm
 	gaps    int           // that count as rhythm
@@ -62,9 +65,15 @@ func (s *stream) saw() { s.events++ }
 // settled says that the initial events are over: the watch begins here.
 func (s *stream) settled() { s.events = 0 }
 
-// next waits for an event. The error is errStreamEnded, errDrawn, errHealthy (go on
-// waiting), ErrStalled or that of ctx.
-func (s *stream) next(ctx context.Context, draw <-chan struct{}) (watch.Event, error) {
+// wishes are what the reader of a stream may be called away for.
+type wishes struct {
+	draw <-chan string // a version that somebody waits for
+	wake time.Time     // errWoken is due; zero: never
+}
+
+// next waits for an event. The error is errStreamEnded, errDrawn, errHealthy and errWoken
+// (go on waiting), ErrStalled or that of ctx.
+func (s *stream) next(ctx context.Context, w wishes) (watch.Event, error) {
 	if event, ready, err := s.ready(ctx); ready {
 		s.quiet = time.Time{}
 		return event, err
@@ -73,7 +82,7 @@ func (s *stream) next(ctx context.Context, draw <-chan struct{}) (watch.Event, e
 	if s.quiet.IsZero() {
 		s.quiet = now
 	}
-	s.timer.Reset(s.patience(now))
+	s.timer.Reset(s.patience(now, w.wake))
 	defer s.timer.Stop()
 	select {
 	case event, ok := <-s.results:
@@ -82,18 +91,22 @@ func (s *stream) next(ctx context.Context, draw <-chan struct{}) (watch.Event, e
 		return s.received(event, ok)
 	case <-ctx.Done():
 		return watch.Event{}, context.Cause(ctx)
-	case <-draw:
+	case s.wish = <-w.draw:
 		return watch.Event{}, errDrawn
 	case <-s.timer.C:
-		return watch.Event{}, s.silence(time.Now())
+		return watch.Event{}, s.silence(time.Now(), w.wake)
 	}
 }
 
 // silence says what it means that the timer has fired.
-func (s *stream) silence(now time.Time) error {
-	if now.Before(s.stallsAt()) {
+func (s *stream) silence(now, wake time.Time) error {
+	switch {
+	case !now.Before(s.stallsAt()):
+	case !s.healthy && !now.Before(s.opened.Add(healthyStream)):
 		s.healthy = true
 		return errHealthy
+	case !wake.IsZero() && !now.Before(wake):
+		return errWoken
 	}
 	return fmt.Errorf("%w: nothing for %v", ErrStalled, now.Sub(s.quiet).Round(time.Second))
 }
@@ -168,10 +181,13 @@ func (s *stream) stallsAt() time.Time {
 
 // patience is how long to wait from now on, at most: until the stream counts as healthy,
 // or as stalled.
-func (s *stream) patience(now time.Time) time.Duration {
+func (s *stream) patience(now, wake time.Time) time.Duration {
 	patience := s.stallsAt().Sub(now)
 	if !s.healthy {
 		patience = min(patience, max(s.opened.Add(healthyStream).Sub(now), 0))
+	}
+	if !wake.IsZero() {
+		patience = min(patience, max(wake.Sub(now), 0))
 	}
 	return patience
 }

@@ -24,6 +24,7 @@ type target interface {
 	apply(ctx context.Context, event watch.EventType, obj runtime.Object) error
 	begin(ctx context.Context) (staging, error)
 	bookmark(ctx context.Context, resourceVersion string) error
+	lose(ctx context.Context, obj metav1.Object) error
 	identity(obj metav1.Object) (resourceVersion string, uid types.UID, ok bool)
 }
 
@@ -196,14 +197,37 @@ func (t *typedTarget[T]) identity(obj metav1.Object) (resourceVersion string, ui
 	if t.identify == nil {
 		return "", "", false
 	}
-	typed, is := obj.(T)
-	if !is {
-		var err error
-		if typed, err = t.tombstone(&Undecodable{PartialObjectMetadata: identityOnly(obj)}, typed, ErrWrongType); err != nil {
-			return "", "", false
-		}
+	typed, err := t.named(obj)
+	if err != nil {
+		return "", "", false
 	}
 	return t.identify(typed)
+}
+
+// named returns an object of the type with the identity of obj, which may be of another.
+func (t *typedTarget[T]) named(obj metav1.Object) (typed T, err error) {
+	if typed, ok := obj.(T); ok {
+		return typed, nil
+	}
+	return t.tombstone(&Undecodable{PartialObjectMetadata: identityOnly(obj)}, typed, ErrWrongType)
+}
+
+// loser is a Sink that can let go of the object under a key whatever its UID.
+type loser[T any] interface {
+	lose(ctx context.Context, obj T) error
+}
+
+// lose has the sink let go of what it holds under the key of obj.
+func (t *typedTarget[T]) lose(ctx context.Context, obj metav1.Object) error {
+	sink, ok := t.sink.(loser[T])
+	if !ok {
+		return nil
+	}
+	typed, err := t.named(obj)
+	if err != nil {
+		return err
+	}
+	return sinkFailure(sink.lose(ctx, typed))
 }
 
 // identityOnly copies what a key function may need.

@@ -25,6 +25,8 @@ type Trace struct {
 	Event func(source, eventType, key, resourceVersion string)
 	// Relist is called when a watch cannot be resumed.
 	Relist func(source, reason string)
+	// HistoryBreak is called when the collection was found at an older version, and mirrored anew.
+	HistoryBreak func(source, from, to string)
 	// Backoff is called before a wait because of a failure.
 	Backoff func(source string, delay time.Duration, err error)
 	// HandlerStart is called before a handler is; the key is that of the first change of a batch.

@@ -93,7 +93,7 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 			return i.endWait(wait, err)
 		case <-timer.C:
 			if i.listed.HasSynced() {
-				i.reflector.drawBookmark()
+				i.reflector.drawBookmark(resourceVersion)
 			}
 			timer.Reset(drawAgain)
 		case <-ctx.Done():

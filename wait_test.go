@@ -142,7 +142,7 @@ func TestWaitForOpaqueVersion(t *testing.T) {
 			t.Error(err)
 		}
 		time.AfterFunc(time.Millisecond, func() { source.event("~a@x2/a"); source.event("~a@x3/a") }) // before a bookmark is drawn
-		if err := wait("x2"); err != nil { // passed through
+		if err := wait("x2"); err != nil {                                                            // passed through
 			t.Error(err)
 		}
 		if err := wait("x9"); !errors.Is(err, context.DeadlineExceeded) {

@@ -14,6 +14,7 @@ func watchRows() []Row {
 		row("watch at N", watchReplay),
 		row("watch at a version of the future", watchFuture),
 		row("watch older than the window", watchExpired),
+		row("watch, update without a change", watchUnchanged),
 		row("watch, DELETED", watchDeleted),
 		row("watch, DELETED out of the selector", watchOutOfSelector),
 	}
@@ -88,6 +89,19 @@ func watchExpired(s *session) {
 	}
 	if rest := w.rest(); len(rest) != 0 {
 		s.Errorf("after the error came %v; want the end", rest)
+	}
+}
+
+// watchUnchanged: an update that changes nothing makes no version and no event.
+func watchUnchanged(s *session) {
+	for _, resource := range []string{configMaps, events} {
+		a := s.create(resource, "a", "one")
+		w := s.watch(resource, "resourceVersion="+a.version())
+		if again := s.update(resource, a, "one"); again.version() != a.version() {
+			s.Errorf("%s: an update without a change made version %s of %s", resource, again.version(), a.version())
+		}
+		b := s.create(resource, "b", "one")
+		s.same(w.want("ADDED", "b"), b)
 	}
 }
 

@@ -16,7 +16,10 @@ func watchListRows() []Row {
 		row("watch-list", watchList),
 		row("watch-list at a version too old for a watch", watchListOld),
 		row("watch-list at a version of the future", watchListFuture),
-		row("watch without version, with bookmarks", watchFromNothing),
+		row("watch-list without a cache", watchListUncached),
+		row("watch-list without bookmarks", watchListUnmarked),
+		row("watch without version, with bookmarks", func(s *session) { watchFrom(s, "") }),
+		row("watch at 0, with bookmarks", func(s *session) { watchFrom(s, "0") }),
 	}
 }
 
@@ -79,10 +82,31 @@ func watchListFuture(s *session) {
 	}
 }
 
-// watchFromNothing: a watch without version that allows bookmarks is a watch-list.
-func watchFromNothing(s *session) {
+// watchListUncached: a resource without a cache has initial events too, and their marker.
+func watchListUncached(s *session) {
+	made := s.fill(events, "b", "c", "a")
+	w := s.watch(events, watchListQuery)
+	w.initial(made, made[2].version())
+	d := s.create(events, "d", "one")
+	s.same(w.want("ADDED", "d"), d)
+}
+
+// watchListUnmarked: who does not allow bookmarks gets no marker either.
+func watchListUnmarked(s *session) {
+	made := s.fill(configMaps, "a", "b")
+	w := s.watch(configMaps, "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=")
+	for _, o := range made {
+		s.same(w.want("ADDED", o.Metadata.Name), o)
+	}
+	c := s.create(configMaps, "c", "one")
+	s.same(w.want("ADDED", "c"), c)
+}
+
+// watchFrom: a watch without version, or at 0, that allows bookmarks is a watch-list.
+func watchFrom(s *session, version string) {
 	made := s.fill(configMaps, "b", "c", "a")
-	w := s.watch(configMaps, "allowWatchBookmarks=true")
+	s.list(configMaps, "") // Consistent, after which the cache has reached the last of them.
+	w := s.watch(configMaps, "allowWatchBookmarks=true&resourceVersion="+version)
 	w.initial(made, made[2].version())
 	d := s.create(configMaps, "d", "one")
 	s.same(w.want("ADDED", "d"), d)
