@@ -126,20 +126,33 @@ func clientGo(ctx context.Context, server string, stream bool) (func() int, erro
 	return func() int { return len(pods.GetStore().ListKeys()) }, nil
 }
 
-// child runs one mirror in a process of its own.
-func child(ctx context.Context, side, server string, stream bool) (figures, error) {
+// child is one mirror in a process of its own.
+type child struct {
+	side   string // ours or clientgo
+	server string
+	stream bool // begin with a watch-list
+}
+
+// run runs it, and wants so many objects.
+func (c child) run(ctx context.Context, objects int) (figures, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return figures{}, err
 	}
-	cmd := exec.CommandContext(ctx, self, "mirror", "-side="+side, "-server="+server, fmt.Sprintf("-watch-list=%v", stream))
+	cmd := exec.CommandContext(ctx, self, "mirror", "-side="+c.side, "-server="+c.server, fmt.Sprintf("-watch-list=%v", c.stream))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := cmd.Run(); err != nil {
-		return figures{}, fmt.Errorf("mirror of %s: %w", side, err)
+		return figures{}, fmt.Errorf("mirror of %s: %w", c.side, err)
 	}
 	var f figures
-	return f, json.Unmarshal(out.Bytes(), &f)
+	if err := json.Unmarshal(out.Bytes(), &f); err != nil {
+		return figures{}, fmt.Errorf("figures of %s: %w", c.side, err)
+	}
+	if f.Objects != objects {
+		return figures{}, fmt.Errorf("%s mirrored %d of %d objects", c.side, f.Objects, objects)
+	}
+	return f, nil
 }
 
 // restRows measures the first list, and the first watch-list.
@@ -153,17 +166,13 @@ func restRows(ctx context.Context, s size) ([]row, error) {
 	var rows []row
 	for _, stream := range []bool{false, true} {
 		var all [2][]figures
-		for range s.runs {
-			for i, side := range []string{"ours", "clientgo"} {
-				f, err := child(ctx, side, server, stream)
-				if err != nil {
-					return nil, err
-				}
-				if f.Objects != s.objects {
-					return nil, fmt.Errorf("%s mirrored %d of %d objects", side, f.Objects, s.objects)
-				}
-				all[i] = append(all[i], f)
+		for n := range 2 * s.runs { // the sides take turns
+			side := n % 2
+			f, err := child{[]string{"ours", "clientgo"}[side], server, stream}.run(ctx, s.objects)
+			if err != nil {
+				return nil, err
 			}
+			all[side] = append(all[side], f)
 		}
 		rows = append(rows, firstListRows(s, stream, all)...)
 	}
