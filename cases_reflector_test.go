@@ -232,6 +232,19 @@ var reflectorCases = []reflectorCase{
 			}
 		},
 	},
+	{ // the match is refused, and that is remembered
+		id: "R31", runs: time.Minute, calls: "L(0) W(100) L(100) L(100) W(150) L(150) W(160)", store: []string{"a@90"},
+		script: func() *script {
+			return newScript().list(podList("100", "a@90"), status(http.StatusUnprocessableEntity, "no match here"), podList("150", "a@90"), podList("160", "a@90")).
+				watch("ERR410").watch(5*time.Second, "BM@150", "ERR410")
+		},
+	},
+	{ // a source without versions is listed each time
+		id: "R34", runs: 4 * time.Second, calls: "L(0) W() L() W() L() W()", store: []string{"x@"},
+		script: func() *script {
+			return newScript().list(podList("", "x")).watch("+y", "close").watch("+y", "close")
+		},
+	},
 	{
 		id: "R34", runs: 10 * time.Second, calls: "L(0) W(10) L(10) W(20)", store: []string{"x@5/u1 {a,b}"},
 		script: func() *script {

@@ -59,13 +59,13 @@ func (h *history) due() (at time.Time, due bool) { return h.next, h.check && !h.
 // is a failure, and errBroken where the collection is older than R.
 func (r *Reflector) checkVersion(ctx context.Context) error {
 	r.history.check, r.history.next = false, time.Now().Add(checkPause)
-	if !ordered(r.reached) {
+	if !ordered(r.reached) || r.noMatch { // without a match, a check would cost a list
 		return nil
 	}
-	options := r.listOptions(r.reached)
+	options := r.listOptions(r.reached, false)
 	version, err := r.peek(ctx, options)
 	if err != nil && classify(err) == classTooLarge {
-		version, err = r.peek(ctx, r.listOptions(""))
+		version, err = r.peek(ctx, r.listOptions("", false))
 	}
 	switch {
 	case err == nil && older(version, r.reached):

@@ -261,12 +261,13 @@ type listStep struct {
 
 // afterList is the decision table for a list at a version that could not be had. What
 // is not done again at once is a failure.
-func afterList(c class, asked metav1.ListOptions) listStep {
+func afterList(err error, asked metav1.ListOptions) listStep {
+	c := classify(err)
 	versioned := asked.ResourceVersion != "" && asked.ResourceVersion != "0"
 	switch {
 	case c == classExpired || c == classTooLarge || c == classAlarm:
 		return listStep{again: asked.ResourceVersion != "", consistent: true}
-	case c == classRefused && versioned && asked.ResourceVersionMatch != "":
+	case versioned && asked.ResourceVersionMatch != "" && (isCode(err, http.StatusBadRequest) || isCode(err, http.StatusUnprocessableEntity)):
 		return listStep{again: true, noMatch: true}
 	}
 	return listStep{}

@@ -24,32 +24,36 @@ const longList = 10 * time.Second
 // list brings the sink to the state that a list has, at the version or as near to it as
 // the source can.
 func (r *Reflector) list(ctx context.Context, version string) error {
+	noMatch := r.noMatch
 	for {
-		options := r.listOptions(version)
+		options := r.listOptions(version, noMatch)
 		err := r.listOnce(ctx, options)
+		if err == nil {
+			r.noMatch = noMatch // it was the match that the source refused
+		}
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		next := afterList(classify(err), options)
+		next := afterList(err, options)
 		if !next.again {
 			return r.failed(ctx, "list", err)
 		}
 		if next.consistent {
 			r.consistent, version = true, ""
 		}
-		r.noMatch = r.noMatch || next.noMatch
+		noMatch = noMatch || next.noMatch
 	}
 }
 
 // listOptions asks for a version in the words that mean "not older than": a version with
 // a limit and without a match would mean exactly that version.
-func (r *Reflector) listOptions(version string) metav1.ListOptions {
+func (r *Reflector) listOptions(version string, noMatch bool) metav1.ListOptions {
 	options := metav1.ListOptions{
 		LabelSelector:   r.options.LabelSelector,
 		FieldSelector:   r.options.FieldSelector,
 		ResourceVersion: version,
 	}
-	if version != "" && version != "0" && !r.noMatch {
+	if version != "" && version != "0" && !noMatch {
 		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 	}
 	return options
@@ -116,10 +120,11 @@ func (l *listing) end(err *error) {
 
 // walk goes through the pages, streamed where the source can.
 func (l *listing) walk(options metav1.ListOptions) (metav1.ListMeta, error) {
-	paging := pager.Options{PageSize: l.r.options.PageSize, Retry: l.retry, Restart: l.restart, OnAbandon: l.r.report.abandoned}
-	if l.r.noMatch {
-		paging.PageSize = -1
+	pageSize := l.r.options.PageSize
+	if options.ResourceVersion != "" && options.ResourceVersion != "0" && options.ResourceVersionMatch == "" {
+		pageSize = -1 // a limit would make it mean exactly that version
 	}
+	paging := pager.Options{PageSize: pageSize, Retry: l.retry, Restart: l.restart, OnAbandon: l.r.report.abandoned}
 	if source, ok := l.r.source.(StreamLister); ok {
 		return pager.Walk(l.ctx, options, func(ctx context.Context, options metav1.ListOptions) (metav1.ListMeta, error) {
 			page, err := source.ListStream(ctx, options, l.known, l.item)

@@ -28,7 +28,7 @@ func (r *Reflector) watch(ctx context.Context, s *stream) error {
 		r.history.alarmed = r.history.alarmed || o.class == classAlarm
 		var next step
 		r.streak, next = afterWatch(r.streak, o)
-		if next.action == actRelist {
+		if next.action == actRelist || r.reached == "" { // without a version, there is nowhere to go on from
 			return r.relist(ctx, o, next)
 		}
 		switch {
@@ -53,6 +53,9 @@ func (r *Reflector) relist(ctx context.Context, o outcome, next step) error {
 		klog.FromContext(ctx).Info("Version went back, asking for a consistent list", "source", r.options.Name, "err", next.report)
 	case next.report != nil:
 		r.report.note(ctx, r.sourceError("watch", next.report))
+	}
+	if next.action == actRewatch {
+		return r.pace(ctx)
 	}
 	return nil
 }
