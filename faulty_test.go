@@ -8,7 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/informerkit/informer"
 
@@ -120,8 +122,10 @@ func faultsAt(at stage) []fault {
 type faulty struct {
 	*script
 	fault
-	stage stage
-	left  int // failures to come; negative: without end
+	stage  stage
+	left   int  // failures to come; negative: without end
+	failed int  // the number of the call that failed last
+	moved  bool // a stream that failed has sent a@11
 }
 
 func newFaulty(at stage, f fault, times int) *faulty {
@@ -138,7 +142,18 @@ func (f *faulty) fails(at stage) bool {
 		return false
 	}
 	f.left--
+	f.failed = len(f.calls) - 1
 	return true
+}
+
+// whole is the list that the source has.
+func (f *faulty) whole() *informer.ObjectList[*pod] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.moved {
+		return podList("11", "a@11", "b@8")
+	}
+	return podList("10", "a@9", "b@8")
 }
 
 func (f *faulty) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -165,7 +180,7 @@ func (f *faulty) List(ctx context.Context, options metav1.ListOptions) (runtime.
 		page.Continue = "next"
 		return page, nil
 	}
-	return podList("10", "a@9", "b@8"), nil
+	return f.whole(), nil
 }
 
 func (f *faulty) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
@@ -174,6 +189,9 @@ func (f *faulty) Watch(ctx context.Context, options metav1.ListOptions) (watch.I
 	if options.SendInitialEvents != nil {
 		verb, at, in = "watch-list", stageAsk, stageInitial
 		good = []any{"+a@9", "+b@8", "BM*@10"}
+		if f.whole().ResourceVersion == "11" {
+			good = []any{"+a@11", "+b@8", "BM*@11"}
+		}
 	}
 	n := f.record(verb, options)
 	switch {
@@ -187,14 +205,17 @@ func (f *faulty) Watch(ctx context.Context, options metav1.ListOptions) (watch.I
 		return f.stream(ctx, append(good, f.bad()...)), nil
 	case n == 0 && f.stage == stageRelist:
 		good = []any{"ERR410"}
-	case f.stage == stageCheck: // cut, so that a check is due
-		good = []any{"close"}
+	case f.stage == stageCheck && (n == 0 || f.left != 0): // cut, so that a check is due
+		good = []any{3 * time.Second, "close"}
 	}
 	return f.stream(ctx, good), nil
 }
 
 // bad is what a stream that fails sends.
 func (f *faulty) bad() []any {
+	f.mu.Lock()
+	f.moved = len(f.steps) > 0 && strings.Contains(fmt.Sprint(f.steps[0]), "@11")
+	f.mu.Unlock()
 	switch err := f.err.(type) {
 	case nil:
 		return f.steps

@@ -264,15 +264,22 @@ type listStep struct {
 
 // afterList is the decision table for a list at a version that could not be had. What
 // is not done again at once is a failure.
-func afterList(c class, asked metav1.ListOptions) listStep {
+func afterList(err error, asked metav1.ListOptions) listStep {
+	c := classify(err)
 	versioned := asked.ResourceVersion != "" && asked.ResourceVersion != "0"
 	switch {
 	case c == classExpired || c == classTooLarge || c == classAlarm:
 		return listStep{again: asked.ResourceVersion != "", consistent: true}
-	case c == classRefused && versioned && asked.ResourceVersionMatch != "":
+	case refusesOptions(err) && versioned && asked.ResourceVersionMatch != "":
 		return listStep{again: true, noMatch: true}
 	}
 	return listStep{}
+}
+
+// refusesOptions reports whether a server does not know what it was asked for. Other
+// refusals, as of a resource that is not served, say nothing about the options.
+func refusesOptions(err error) bool {
+	return isCode(err, http.StatusBadRequest) || isCode(err, http.StatusUnprocessableEntity)
 }
 
 // initialVerdict says what becomes of a watch-list that did not reach its marker.
@@ -313,7 +320,11 @@ type initialEnd struct {
 
 func isCode(err error, code int32) bool {
 	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Code == code
+	if !errors.As(err, &status) {
+		return false
+	}
+	s := status.Status()
+	return s.Code == code || s.Code == 0 && codeOfReason[s.Reason] == code
 }
 
 // firstVersion is the table of versions to ask for: of a list, and of a watch-list.

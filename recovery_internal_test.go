@@ -132,24 +132,29 @@ func TestAfterList(t *testing.T) {
 	at := func(version string, match metav1.ResourceVersionMatch) metav1.ListOptions {
 		return metav1.ListOptions{ResourceVersion: version, ResourceVersionMatch: match}
 	}
+	code := func(code int32) error { return statusOf(code, "", "") }
 	const match = metav1.ResourceVersionMatchNotOlderThan
 	for name, test := range map[string]struct {
-		class class
+		err   error
 		asked metav1.ListOptions
 		want  listStep
 	}{
-		"410 at R":                {classExpired, at("7", match), listStep{again: true, consistent: true}},
-		"410 at zero":             {classExpired, at("0", ""), listStep{again: true, consistent: true}},
-		"410, consistent":         {classExpired, at("", ""), listStep{consistent: true}},
-		"too large":               {classTooLarge, at("7", match), listStep{again: true, consistent: true}},
-		"match refused":           {classRefused, at("7", match), listStep{again: true, noMatch: true}},
-		"refused without a match": {classRefused, at("7", ""), listStep{}},
-		"refused at zero":         {classRefused, at("0", ""), listStep{}},
-		"403":                     {classDenied, at("7", match), listStep{}},
-		"no answer":               {classUnanswered, at("7", match), listStep{}},
+		"410 at R":                {code(410), at("7", match), listStep{again: true, consistent: true}},
+		"410 at zero":             {code(410), at("0", ""), listStep{again: true, consistent: true}},
+		"410, consistent":         {code(410), at("", ""), listStep{consistent: true}},
+		"too large":               {statusOf(504, "", "Too large resource version"), at("7", match), listStep{again: true, consistent: true}},
+		"match refused":           {code(400), at("7", match), listStep{again: true, noMatch: true}},
+		"refused without a match": {code(400), at("7", ""), listStep{}},
+		"refused at zero":         {code(400), at("0", ""), listStep{}},
+		"match refused with 422":  {code(422), at("7", match), listStep{again: true, noMatch: true}},
+		"refused by reason":       {statusOf(0, metav1.StatusReasonInvalid, ""), at("7", match), listStep{again: true, noMatch: true}},
+		"not served":              {code(404), at("7", match), listStep{}},
+		"media type":              {code(415), at("7", match), listStep{}},
+		"403":                     {code(403), at("7", match), listStep{}},
+		"no answer":               {code(503), at("7", match), listStep{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := afterList(test.class, test.asked); got != test.want {
+			if got := afterList(test.err, test.asked); got != test.want {
 				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})

@@ -30,7 +30,7 @@ func (r *Reflector) list(ctx context.Context, version string) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		next := afterList(classify(err), options)
+		next := afterList(err, options)
 		if !next.again {
 			return r.failed(ctx, "list", err)
 		}
