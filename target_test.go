@@ -15,15 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// streamed is a script whose lists are streamed, as rest/ does, with the hash of an item
+// streamedScript is a script whose lists are streamed, as rest/ does, with the hash of an item
 // made of its name and content.
-type streamed struct {
+type streamedScript struct {
 	*script
 	decoded []string
 	broken  string // the item of that name cannot be decoded
 }
 
-func (s *streamed) ListStream(ctx context.Context, options metav1.ListOptions, known func(metav1.Object, uint64) bool, yield func(runtime.Object) error) (metav1.ListMeta, error) {
+func (s *streamedScript) ListStream(ctx context.Context, options metav1.ListOptions, known func(metav1.Object, uint64) bool, yield func(runtime.Object) error) (metav1.ListMeta, error) {
 	answer, err := s.List(ctx, options)
 	if err != nil {
 		return metav1.ListMeta{}, err
@@ -57,7 +57,7 @@ func TestKnownItemsStay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &streamed{script: newScript().list(podList("10", "a@5/u {x}", "b@6/u {y}"), podList("20", "a@5/u {x}", "b@12/u {yy}")).watch("ERR410")}
+				s := &streamedScript{script: newScript().list(podList("10", "a@5/u {x}", "b@6/u {y}"), podList("20", "a@5/u {x}", "b@12/u {yy}")).watch("ERR410")}
 				store := informer.NewStore(informer.StoreOptions[*pod]{KeyFunc: keyFunc})
 				run(t, informer.NewReflector[*pod](s, store, informer.ReflectorOptions{}))
 				time.Sleep(time.Second)
@@ -78,7 +78,7 @@ func TestKnownItemsStay(t *testing.T) {
 // from the list.
 func TestUndecodableWithoutAKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &streamed{broken: "b", script: newScript().list(podList("10", "a@5/u {x}"), podList("20", "a@5/u {x}", "b@12/u {yy}")).watch("ERR410")}
+		s := &streamedScript{broken: "b", script: newScript().list(podList("10", "a@5/u {x}"), podList("20", "a@5/u {x}", "b@12/u {yy}")).watch("ERR410")}
 		store := informer.NewStore(informer.StoreOptions[*pod]{KeyFunc: func(p *pod) (string, error) { return p.Spec, nil }})
 		r := informer.NewReflector[*pod](s, store, informer.ReflectorOptions{Quarantine: true})
 		run(t, r)
