@@ -188,29 +188,25 @@ func (p *planner) addFields(s *structPlan, t reflect.Type, path []int) bool {
 		case name == "":
 			name = field.Name
 		}
-		if !p.addField(s, name, field.Type, at, t) {
+		drop := p.dropManaged && name == "managedFields" && t == reflect.TypeFor[metav1.ObjectMeta]()
+		if !p.addField(s, fieldPlan{name: name, path: at}, field.Type, drop) {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *planner) addField(s *structPlan, name string, t reflect.Type, path []int, in reflect.Type) bool {
-	if _, twice := s.names[name]; twice {
+func (p *planner) addField(s *structPlan, f fieldPlan, t reflect.Type, drop bool) (ok bool) {
+	if _, twice := s.names[f.name]; twice {
 		return false
 	}
-	f := fieldPlan{name: name, path: path}
-	if p.dropManaged && name == "managedFields" && in == reflect.TypeFor[metav1.ObjectMeta]() {
-		f.plan = &plan{fill: fillNothing}
-	} else {
-		var ok bool
-		if f.plan, ok = p.plan(t); !ok {
-			return false
-		}
+	f.plan, ok = &plan{fill: fillNothing}, true
+	if !drop {
+		f.plan, ok = p.plan(t)
 	}
-	s.names[name] = len(s.fields)
+	s.names[f.name] = len(s.fields)
 	s.fields = append(s.fields, f)
-	return true
+	return ok
 }
 
 // plainTag reports whether a tag says what all decoders understand alike.
