@@ -6,6 +6,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"time"
 )
 
@@ -32,12 +33,14 @@ func (i *Informer[T]) process(ctx context.Context) {
 // apply brings a batch into the store, and tells everybody. No lock is held while index
 // functions run: those who want to join meanwhile are put off.
 func (i *Informer[T]) apply(ctx context.Context, b batch[T]) {
-	i.records = i.changesOf(b, i.records[:0])
 	before := i.store.ResourceVersion()
 	i.mu.Lock()
 	i.applying = true
 	handlers := i.handlers
 	i.mu.Unlock()
+	if len(handlers) > 0 {
+		i.records = i.changesOf(b, slices.Grow(i.records[:0], len(b.keys)))
+	}
 
 	err := i.store.applyBatch(b)
 	now := i.now()

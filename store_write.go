@@ -5,6 +5,7 @@ package informer
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/informerkit/informer/internal/dense"
 
@@ -100,7 +101,7 @@ func (s *state[T]) applyBatch(b batch[T]) error {
 	s.w.Lock()
 	defer s.w.Unlock()
 	var failed []error
-	ops := s.scratch.ops[:0]
+	ops := slices.Grow(s.scratch.ops[:0], len(b.keys))
 	for _, deltas := range b.keys {
 		op, ok, err := s.fold(deltas)
 		if err != nil {

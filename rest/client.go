@@ -57,7 +57,7 @@ func New[T informer.Object](config Config, resource Resource) (*Client[T], error
 }
 
 func newClient[T informer.Object](config Config, resource Resource) (*Client[T], error) {
-	form, err := newForm[T]()
+	form, err := newForm[T](config.DropManagedFields)
 	if err != nil {
 		return nil, err
 	}
