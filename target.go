@@ -262,8 +262,16 @@ func (s *typedStaging[T]) remove(obj runtime.Object) error {
 	return sinkFailure(s.replacement.Remove(typed))
 }
 
-func (s *typedStaging[T]) keep(obj metav1.Object) { s.replacement.Keep(obj) }
-func (s *typedStaging[T]) abort()                 { s.replacement.Abort() }
+// keep gives the sink an object of its own type where it can, so that a KeyFunc finds the
+// key: what a streamed list knows of an item is its metadata.
+func (s *typedStaging[T]) keep(obj metav1.Object) {
+	if typed, err := s.target.named(obj); err == nil {
+		obj = typed
+	}
+	s.replacement.Keep(obj)
+}
+
+func (s *typedStaging[T]) abort() { s.replacement.Abort() }
 
 func (s *typedStaging[T]) commit(resourceVersion string) error {
 	return sinkFailure(s.replacement.Commit(resourceVersion))
