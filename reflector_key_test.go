@@ -4,6 +4,7 @@ package informer_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -63,6 +64,35 @@ func TestRelistKeepsByKeyFunc(t *testing.T) {
 		slices.Sort(keys)
 		if want := []string{"cluster/a", "cluster/b"}; !slices.Equal(keys, want) {
 			t.Errorf("after a relist the store has %q, want %q; calls %v", keys, want, s)
+		}
+	})
+}
+
+// An object that was set aside comes off the list with its next good version, whatever
+// key it has.
+func TestQuarantineEndsByKeyFunc(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript().list(podList("10")).watch("+bad@11", time.Minute, "~bad@12 {good}")
+		i := informer.New(s, informer.Options[*pod]{
+			KeyFunc: func(p *pod) (string, error) { return "cluster/" + p.Name, nil },
+			Transform: func(p *pod) (*pod, error) {
+				if p.Spec == "" {
+					return nil, errors.New("no")
+				}
+				return p, nil
+			},
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go i.Run(ctx)
+		time.Sleep(time.Second)
+		if q := i.Status().Quarantined; len(q) != 1 || q[0].Key != "cluster/bad" {
+			t.Errorf("set aside: %v", q)
+		}
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if q := i.Status().Quarantined; len(q) != 0 || i.Store().Len() != 1 {
+			t.Errorf("set aside: %v, with %d objects in the store", q, i.Store().Len())
 		}
 	})
 }

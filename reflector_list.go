@@ -78,7 +78,7 @@ type listing struct {
 	broken  error // of the sink, between two items
 	items   int
 	hashes  map[uint64]struct{}
-	aside   []Quarantined
+	aside   map[string]Quarantined // by namespace/name
 	began   time.Time
 	trace   *utiltrace.Trace
 }
@@ -94,7 +94,7 @@ func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
 		}
 	})
 	return &listing{
-		r: r, ctx: ctx, staging: staging, began: time.Now(), hashes: map[uint64]struct{}{},
+		r: r, ctx: ctx, staging: staging, began: time.Now(), hashes: map[uint64]struct{}{}, aside: map[string]Quarantined{},
 		trace: utiltrace.New("List", utiltrace.Field{Key: "source", Value: r.options.Name}),
 	}, nil
 }
@@ -190,7 +190,8 @@ func (l *listing) retry(ctx context.Context, _ int, err error) error {
 func (l *listing) restart() {
 	l.staging.abort()
 	l.staging, l.broken = l.r.target.begin(l.ctx)
-	l.items, l.aside = 0, nil
+	l.items = 0
+	clear(l.aside)
 	clear(l.hashes)
 }
 
@@ -247,7 +248,7 @@ func (l *listing) unusable(obj runtime.Object, err error) error {
 	if _, uid, known := l.r.target.identity(m); !known || sameUID(uid, m.GetUID()) {
 		l.staging.keep(m)
 	}
-	l.aside = append(l.aside, quarantineOf(named))
+	l.aside[JoinKey(m.GetNamespace(), m.GetName())] = quarantineOf(named)
 	l.r.report.note(l.ctx, named)
 	return nil
 }

@@ -267,7 +267,7 @@ func (r *Reflector) skips(ctx context.Context, obj runtime.Object, err error) bo
 	if !ok || !identified || m.GetName() == "" {
 		return false
 	}
-	r.report.setAside(ctx, r.named(poison))
+	r.report.setAside(ctx, m, r.named(poison))
 	if _, uid, known := r.target.identity(m); known && !sameUID(uid, m.GetUID()) {
 		// The object that the sink holds is gone; another one has taken its name.
 		return r.noted(ctx, r.target.lose(ctx, m)) == nil
