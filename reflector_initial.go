@@ -97,6 +97,9 @@ func (r *Reflector) initialEvents(ctx context.Context, s *stream, asked string) 
 
 // initial stages one event; the version is that of the end marker.
 func (l *listing) initial(s *stream, event watch.Event) (marker string, err error) {
+	if isNil(event.Object) {
+		return "", fmt.Errorf("%w: %s of a nil object", errUnappliable, event.Type)
+	}
 	switch event.Type {
 	case watch.Error:
 		return "", streamError(event.Object)

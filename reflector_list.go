@@ -148,11 +148,11 @@ func (l *listing) fetch(ctx context.Context, options metav1.ListOptions) (runtim
 	if err != nil {
 		return nil, err
 	}
-	if status, ok := page.(*metav1.Status); ok && status != nil {
-		return nil, apierrors.FromObject(status)
-	}
-	if page == nil {
+	if isNil(page) {
 		return nil, fmt.Errorf("%w: nil", ErrNotAList)
+	}
+	if status, ok := page.(*metav1.Status); ok {
+		return nil, apierrors.FromObject(status)
 	}
 	if isTable(page, kindOf(page)) {
 		return nil, ErrTable

@@ -220,6 +220,9 @@ func (r *Reflector) drawOrList(version string) error {
 
 // event hands on one event.
 func (r *Reflector) event(ctx context.Context, s *stream, event watch.Event) error {
+	if isNil(event.Object) {
+		return fmt.Errorf("%w: %s of a nil object", errUnappliable, event.Type)
+	}
 	switch event.Type {
 	case watch.Error:
 		return streamError(event.Object)
@@ -293,7 +296,7 @@ func (r *Reflector) moved(ctx context.Context, event watch.Event, m metav1.Objec
 
 // streamError is what an ERROR event says.
 func streamError(obj runtime.Object) error {
-	if status, ok := obj.(*metav1.Status); ok && status != nil {
+	if status, ok := obj.(*metav1.Status); ok {
 		return apierrors.FromObject(status)
 	}
 	return fmt.Errorf("ERROR event with %T in the place of a Status", obj)

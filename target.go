@@ -145,10 +145,7 @@ func (t *typedTarget[T]) typed(obj runtime.Object) (typed T, err error) {
 
 // notAnObject knows what servers send in the place of an object.
 func notAnObject(obj runtime.Object) error {
-	if obj == nil {
-		return fmt.Errorf("%w: %w", errUnappliable, errNilObject)
-	}
-	if v := reflect.ValueOf(obj); v.Kind() == reflect.Pointer && v.IsNil() {
+	if isNil(obj) {
 		return fmt.Errorf("%w: %w", errUnappliable, errNilObject)
 	}
 	switch kind := kindOf(obj); {
@@ -158,6 +155,12 @@ func notAnObject(obj runtime.Object) error {
 		return fmt.Errorf("%w: a Status in the place of an object", errUnappliable)
 	}
 	return nil
+}
+
+// isNil reports whether there is no object, or a nil pointer to one.
+func isNil(obj runtime.Object) bool {
+	v := reflect.ValueOf(obj)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // kindOf is the kind of an object that carries it, and has no Go type that would tell.
