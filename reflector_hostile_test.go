@@ -5,6 +5,7 @@ package informer_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,4 +57,44 @@ func TestListOfNilPointer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// plainList is a list whose items are no objects.
+type plainList struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	Items []struct{ Secret string }
+}
+
+func (l *plainList) DeepCopyObject() runtime.Object { return l }
+
+// P10: what is wrong with a list is said without its content.
+func TestListOfNoObjectsIsDiscreet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript().list(&plainList{Items: []struct{ Secret string }{{"marker"}}})
+		m := s.run(t, informer.ReflectorOptions{}, informer.StoreOptions[*pod]{})
+		synctest.Wait()
+		got := fmt.Sprint(m.failures())
+		if strings.Contains(got, "marker") || !strings.Contains(got, "not a list of objects") {
+			t.Errorf("reported %s", got)
+		}
+		m.end(t)
+	})
+}
+
+// An ERROR event counts the same whether its Status is typed or not.
+func TestErrorEventUnstructured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gone := &unstructured.Unstructured{Object: map[string]any{
+			"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": int64(410),
+		}}
+		s := newScript().list(podList("10"), podList("20")).watch(watch.Event{Type: watch.Error, Object: gone})
+		m := s.run(t, informer.ReflectorOptions{}, informer.StoreOptions[*pod]{})
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if got := m.String(); got != "L(0) W(10) L(10) W(20)" {
+			t.Errorf("calls: %s; reported %v", got, m.failures())
+		}
+		m.end(t)
+	})
 }

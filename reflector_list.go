@@ -130,7 +130,7 @@ func (l *listing) walk(options metav1.ListOptions) (metav1.ListMeta, error) {
 		}, paging)
 	}
 	return pager.New(l.fetch, paging).EachPage(l.ctx, options, func(page runtime.Object) error {
-		if err := meta.EachListItemWithAlloc(page, l.item); err != nil {
+		if err := eachItem(page, l.item); err != nil {
 			return err
 		}
 		list, err := meta.ListAccessor(page)
@@ -151,16 +151,29 @@ func (l *listing) fetch(ctx context.Context, options metav1.ListOptions) (runtim
 	if isNil(page) {
 		return nil, fmt.Errorf("%w: nil", ErrNotAList)
 	}
-	if status, ok := page.(*metav1.Status); ok {
-		return nil, apierrors.FromObject(status)
-	}
-	if isTable(page, kindOf(page)) {
+	switch kind := kindOf(page); {
+	case isStatus(page, kind):
+		return nil, apierrors.FromObject(page)
+	case isTable(page, kind):
 		return nil, ErrTable
 	}
 	if !meta.IsListType(page) {
 		return nil, fmt.Errorf("%w: %T", ErrNotAList, page)
 	}
 	return page, nil
+}
+
+// eachItem calls fn with each item of a page. An error of apimachinery would print the item.
+func eachItem(page runtime.Object, fn func(obj runtime.Object) error) error {
+	var own error
+	err := meta.EachListItemWithAlloc(page, func(obj runtime.Object) error {
+		own = fn(obj)
+		return own
+	})
+	if err != nil && own == nil {
+		return fmt.Errorf("%w: an item of %T", ErrNotAList, page)
+	}
+	return own
 }
 
 // page tells Status and the traces how far the list has come.

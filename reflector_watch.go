@@ -294,10 +294,10 @@ func (r *Reflector) moved(ctx context.Context, event watch.Event, m metav1.Objec
 	return nil
 }
 
-// streamError is what an ERROR event says.
+// streamError is what an ERROR event says. Any other error of FromObject would print the object.
 func streamError(obj runtime.Object) error {
-	if status, ok := obj.(*metav1.Status); ok {
-		return apierrors.FromObject(status)
+	if status, ok := errors.AsType[*apierrors.StatusError](apierrors.FromObject(obj)); ok {
+		return status
 	}
 	return fmt.Errorf("ERROR event with %T in the place of a Status", obj)
 }
