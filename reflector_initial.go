@@ -24,6 +24,9 @@ func (r *Reflector) asksInitial() bool {
 // watchList has the source stream its objects, and after them its events. It returns the
 // stream, positioned behind the initial events, or says what to do instead.
 func (r *Reflector) watchList(ctx context.Context, version string) (*stream, initialVerdict, error) {
+	if err := r.awaitPace(ctx); err != nil {
+		return nil, initialAgain, err
+	}
 	r.report.listing(PhaseStreaming)
 	end := initialEnd{asked: version}
 	s, err := r.openInitial(ctx, version)
@@ -33,6 +36,7 @@ func (r *Reflector) watchList(ctx context.Context, version string) (*stream, ini
 		end.seen = s.events > 0
 	}
 	if err == nil {
+		r.paced = s.opened.Add(watchPace)
 		return s, 0, nil
 	}
 	if s != nil {

@@ -99,13 +99,17 @@ func (r *Reflector) follow(ctx context.Context, s *stream) (outcome, error) {
 // pace keeps the opens of a watch apart, so that a server that ends every stream after
 // an event cannot be hammered.
 func (r *Reflector) pace(ctx context.Context) error {
-	if wait := time.Until(r.paced); wait > 0 {
-		if err := r.backoff.Sleep(ctx, wait); err != nil {
-			return err
-		}
+	if err := r.awaitPace(ctx); err != nil {
+		return err
 	}
 	r.paced = time.Now().Add(watchPace)
 	return nil
+}
+
+// awaitPace waits until a watch may be opened. A watch-list that was served counts as
+// one, and one that was not does not: the watch after the list comes at once.
+func (r *Reflector) awaitPace(ctx context.Context) error {
+	return r.backoff.Sleep(ctx, time.Until(r.paced))
 }
 
 // watchOptions asks for events after R.
