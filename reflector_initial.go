@@ -33,6 +33,7 @@ func (r *Reflector) watchList(ctx context.Context, version string) (*stream, ini
 		end.seen = s.events > 0
 	}
 	if err == nil {
+		r.paced = s.opened
 		return s, 0, nil
 	}
 	if s != nil {

@@ -82,7 +82,7 @@ type listing struct {
 	broken  error // of the sink, between two items
 	items   int
 	hashes  map[uint64]struct{}
-	aside   []Quarantined
+	aside   map[string]Quarantined // by namespace/name
 	began   time.Time
 	trace   *utiltrace.Trace
 }
@@ -98,7 +98,7 @@ func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
 		}
 	})
 	return &listing{
-		r: r, ctx: ctx, staging: staging, began: time.Now(), hashes: map[uint64]struct{}{},
+		r: r, ctx: ctx, staging: staging, began: time.Now(), hashes: map[uint64]struct{}{}, aside: map[string]Quarantined{},
 		trace: utiltrace.New("List", utiltrace.Field{Key: "source", Value: r.options.Name}),
 	}, nil
 }
@@ -135,7 +135,7 @@ func (l *listing) walk(options metav1.ListOptions) (metav1.ListMeta, error) {
 		}, paging)
 	}
 	return pager.New(l.fetch, paging).EachPage(l.ctx, options, func(page runtime.Object) error {
-		if err := meta.EachListItemWithAlloc(page, l.item); err != nil {
+		if err := eachItem(page, l.item); err != nil {
 			return err
 		}
 		list, err := meta.ListAccessor(page)
@@ -153,19 +153,32 @@ func (l *listing) fetch(ctx context.Context, options metav1.ListOptions) (runtim
 	if err != nil {
 		return nil, err
 	}
-	if status, ok := page.(*metav1.Status); ok && status != nil {
-		return nil, apierrors.FromObject(status)
-	}
-	if page == nil {
+	if isNil(page) {
 		return nil, fmt.Errorf("%w: nil", ErrNotAList)
 	}
-	if isTable(page, kindOf(page)) {
+	switch kind := kindOf(page); {
+	case isStatus(page, kind):
+		return nil, apierrors.FromObject(page)
+	case isTable(page, kind):
 		return nil, ErrTable
 	}
 	if !meta.IsListType(page) {
 		return nil, fmt.Errorf("%w: %T", ErrNotAList, page)
 	}
 	return page, nil
+}
+
+// eachItem calls fn with each item of a page. An error of apimachinery would print the item.
+func eachItem(page runtime.Object, fn func(obj runtime.Object) error) error {
+	var own error
+	err := meta.EachListItemWithAlloc(page, func(obj runtime.Object) error {
+		own = fn(obj)
+		return own
+	})
+	if err != nil && own == nil {
+		return fmt.Errorf("%w: an item of %T", ErrNotAList, page)
+	}
+	return own
 }
 
 // page tells Status and the traces how far the list has come.
@@ -195,7 +208,8 @@ func (l *listing) retry(ctx context.Context, _ int, err error) error {
 func (l *listing) restart() {
 	l.staging.abort()
 	l.staging, l.broken = l.r.target.begin(l.ctx)
-	l.items, l.aside = 0, nil
+	l.items = 0
+	clear(l.aside)
 	clear(l.hashes)
 }
 
@@ -255,7 +269,7 @@ func (l *listing) unusable(obj runtime.Object, err error) error {
 	if _, uid, known := l.r.target.identity(m); !known || sameUID(uid, m.GetUID()) {
 		l.staging.keep(m)
 	}
-	l.aside = append(l.aside, quarantineOf(named))
+	l.aside[JoinKey(m.GetNamespace(), m.GetName())] = quarantineOf(named)
 	l.r.report.note(l.ctx, named)
 	return nil
 }

@@ -267,7 +267,7 @@ func (r *Reflector) skips(ctx context.Context, obj runtime.Object, err error) bo
 	if !ok || !identified || m.GetName() == "" {
 		return false
 	}
-	r.report.setAside(ctx, r.named(poison))
+	r.report.setAside(ctx, m, r.named(poison))
 	if _, uid, known := r.target.identity(m); known && !sameUID(uid, m.GetUID()) {
 		// The object that the sink holds is gone; another one has taken its name.
 		return r.noted(ctx, r.target.lose(ctx, m)) == nil
@@ -291,10 +291,10 @@ func (r *Reflector) moved(ctx context.Context, event watch.Event, m metav1.Objec
 	return nil
 }
 
-// streamError is what an ERROR event says.
+// streamError is what an ERROR event says. Any other error of FromObject would print the object.
 func streamError(obj runtime.Object) error {
-	if status, ok := obj.(*metav1.Status); ok && status != nil {
-		return apierrors.FromObject(status)
+	if status, ok := errors.AsType[*apierrors.StatusError](apierrors.FromObject(obj)); ok {
+		return status
 	}
 	return fmt.Errorf("ERROR event with %T in the place of a Status", obj)
 }

@@ -30,7 +30,7 @@ type reporter struct {
 	status  SourceStatus
 	failed  error                  // since the last good contact
 	changed chan struct{}          // closed when failed or poison changes
-	poison  map[string]Quarantined // by key
+	poison  map[string]Quarantined // by namespace/name, for events know no KeyFunc
 	logged  string                 // what the log knows of the failures
 	repeats int                    // not logged since
 }
@@ -166,15 +166,13 @@ func (r *reporter) abandoned() {
 }
 
 // committed says that a list is in the sink, and which of its objects are not.
-func (r *reporter) committed(ctx context.Context, version string, aside []Quarantined) {
+func (r *reporter) committed(ctx context.Context, version string, aside map[string]Quarantined) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.ResourceVersion = version
 	r.phaseLocked(PhaseWatching)
 	clear(r.poison)
-	for _, q := range aside {
-		r.poison[q.Key] = q
-	}
+	maps.Copy(r.poison, aside)
 	r.wakeLocked()
 	r.goodLocked(ctx)
 }
@@ -277,9 +275,9 @@ func (r *reporter) note(ctx context.Context, err error) {
 }
 
 // setAside lists an object that an event could not bring.
-func (r *reporter) setAside(ctx context.Context, err *ObjectError) {
+func (r *reporter) setAside(ctx context.Context, m metav1.Object, err *ObjectError) {
 	r.mu.Lock()
-	r.poison[err.Key] = quarantineOf(err)
+	r.poison[JoinKey(m.GetNamespace(), m.GetName())] = quarantineOf(err)
 	r.wakeLocked()
 	r.mu.Unlock()
 	r.note(ctx, err)
@@ -292,8 +290,9 @@ func (r *reporter) applied(m metav1.Object) {
 	if len(r.poison) == 0 {
 		return
 	}
-	if key := JoinKey(m.GetNamespace(), m.GetName()); r.poison[key].Key == key {
-		delete(r.poison, key)
+	name := JoinKey(m.GetNamespace(), m.GetName())
+	if _, aside := r.poison[name]; aside {
+		delete(r.poison, name)
 		r.wakeLocked()
 	}
 }
