@@ -165,7 +165,7 @@ func isUnanswered(err error) bool {
 // streak is what recovery remembers from one outcome to the next.
 type streak struct {
 	strikes int // failures in a row without progress that make a relist
-	gone    int // 410 in a row, without progress between them
+	gone    int // 410 and too large in a row, without progress between them
 	// falseAlarms counts the versions that went back in a healthy collection.
 	falseAlarms int
 }
@@ -219,7 +219,8 @@ func afterWatch(s streak, o outcome) (streak, step) {
 	case classExpired:
 		return afterExpired(s, o)
 	case classTooLarge:
-		return s, step{action: actRelist, consistent: true, report: o.err}
+		s.gone++ // again right after that list: it does not help
+		return s, step{action: actRelist, consistent: true, failure: s.gone > 1, report: o.err}
 	case classAlarm:
 		return s, step{action: actRelist, consistent: true, failure: s.falseAlarms > 0, report: o.err}
 	case classRefused, classUnappliable, classSink:
