@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,9 @@ type ReflectorOptions struct {
 const (
 	defaultWatchTimeout         = 5 * time.Minute
 	defaultInitialEventsTimeout = 10 * time.Second
+
+	// maxPeriod stands for ever, 73 years, and leaves room for what is added at random.
+	maxPeriod time.Duration = math.MaxInt64 / 4
 )
 
 // withDefaults is the one place where the defaults apply.
@@ -59,6 +63,7 @@ func (o ReflectorOptions) withDefaults(name string) ReflectorOptions {
 	if o.InitialEventsTimeout == 0 {
 		o.InitialEventsTimeout = defaultInitialEventsTimeout
 	}
+	o.WatchTimeout, o.Resync = min(o.WatchTimeout, maxPeriod), min(o.Resync, maxPeriod)
 	return o
 }
 
