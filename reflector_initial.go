@@ -42,7 +42,9 @@ func (r *Reflector) watchList(ctx context.Context, version string) (*stream, ini
 	if poison := (*heldError)(nil); errors.As(err, &poison) {
 		return nil, initialAgain, err
 	}
-	r.initialTries++
+	if classify(err) != classUnanswered {
+		r.initialTries++
+	}
 	end.err = err
 	verdict := afterInitial(end, r.initialTries)
 	if verdict != initialAgain {

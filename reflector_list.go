@@ -85,6 +85,7 @@ type listing struct {
 	aside   map[string]Quarantined // by namespace/name
 	began   time.Time
 	trace   *utiltrace.Trace
+	late    *time.Timer // ends the list when nothing has come for too long; nil for initial events
 }
 
 func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
@@ -124,27 +125,36 @@ func (l *listing) walk(options metav1.ListOptions) (metav1.ListMeta, error) {
 	if options.ResourceVersion != "" && options.ResourceVersion != "0" && options.ResourceVersionMatch == "" {
 		pageSize = -1 // a limit would make it mean exactly that version
 	}
+	ctx, end := context.WithCancelCause(l.ctx)
+	defer end(nil)
+	l.late = time.AfterFunc(listTimeout, func() { end(errNoAnswer) })
+	defer l.late.Stop()
 	paging := pager.Options{PageSize: pageSize, Retry: l.retry, Restart: l.restart, OnAbandon: l.r.report.abandoned}
 	if source, ok := l.r.source.(StreamLister); ok {
-		return pager.Walk(l.ctx, options, func(ctx context.Context, options metav1.ListOptions) (metav1.ListMeta, error) {
+		list, err := pager.Walk(ctx, options, func(ctx context.Context, options metav1.ListOptions) (metav1.ListMeta, error) {
 			page, err := source.ListStream(ctx, options, l.known, l.item)
 			if err == nil {
 				l.page(page)
 			}
 			return page, err
 		}, paging)
+		return list, noAnswer(ctx, err)
 	}
-	return pager.New(l.fetch, paging).EachPage(l.ctx, options, func(page runtime.Object) error {
-		if err := eachItem(page, l.item); err != nil {
-			return err
-		}
-		list, err := meta.ListAccessor(page)
-		if err != nil {
-			return fmt.Errorf("%w: %T", ErrNotAList, page)
-		}
-		l.page(metav1.ListMeta{RemainingItemCount: list.GetRemainingItemCount()})
-		return nil
-	})
+	list, err := pager.New(l.fetch, paging).EachPage(ctx, options, l.stage)
+	return list, noAnswer(ctx, err)
+}
+
+// stage stages the items of a page.
+func (l *listing) stage(page runtime.Object) error {
+	if err := eachItem(page, l.item); err != nil {
+		return err
+	}
+	list, err := meta.ListAccessor(page)
+	if err != nil {
+		return fmt.Errorf("%w: %T", ErrNotAList, page)
+	}
+	l.page(metav1.ListMeta{RemainingItemCount: list.GetRemainingItemCount()})
+	return nil
 }
 
 // fetch asks for a page, and knows what servers send in the place of one.
@@ -183,6 +193,7 @@ func eachItem(page runtime.Object, fn func(obj runtime.Object) error) error {
 
 // page tells Status and the traces how far the list has come.
 func (l *listing) page(list metav1.ListMeta) {
+	l.late.Reset(listTimeout)
 	remaining := int64(-1)
 	if list.RemainingItemCount != nil {
 		remaining = *list.RemainingItemCount
@@ -201,6 +212,8 @@ func (l *listing) retry(ctx context.Context, _ int, err error) error {
 	if classify(err) != classUnanswered {
 		return err
 	}
+	l.late.Stop()
+	defer l.late.Reset(listTimeout)
 	return l.r.retried(ctx, "list", err)
 }
 
@@ -236,6 +249,9 @@ func (l *listing) item(obj runtime.Object) error {
 	l.items++
 	if l.items%defaultProgress == 0 {
 		l.r.report.progress(l.items)
+		if l.late != nil {
+			l.late.Reset(listTimeout)
+		}
 	}
 	err := l.staging.put(obj)
 	if err == nil {
@@ -256,7 +272,10 @@ func (l *listing) unusable(obj runtime.Object, err error) error {
 		return nil
 	}
 	poison, ok := errors.AsType[*ObjectError](err)
-	if !ok || !identified || m.GetName() == "" {
+	switch {
+	case errors.Is(err, errUnappliable) && l.late != nil: // nothing can be concluded from what the list lacks
+		return &heldError{err: err, pause: poisonPause}
+	case !ok || !identified || m.GetName() == "":
 		return err
 	}
 	if _, bare := obj.(*Undecodable); bare && l.r.target.keyless() {
@@ -281,6 +300,7 @@ func (l *listing) commit(asked, version string) error {
 		return l.broken
 	}
 	if !r.synced && older(version, r.options.NotOlderThan) {
+		r.consistent = false // the next round asks for it again
 		return fmt.Errorf("%w: at %s, and not at %s", ErrVersionLost, version, r.options.NotOlderThan)
 	}
 	broken, err := r.judge(asked, version)

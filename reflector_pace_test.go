@@ -36,3 +36,19 @@ func TestExpiredAfterProgressIsPaced(t *testing.T) {
 		})
 	}
 }
+
+// P8: a server that always says "too large" on a watch is a failing one.
+func TestTooLargeAgainAndAgainIsAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript().list(podList("10"))
+		for range 5000 {
+			s.watch(tooLarge())
+		}
+		m := s.run(t, informer.ReflectorOptions{}, informer.StoreOptions[*pod]{})
+		time.Sleep(10 * time.Minute)
+		if n := len(m.made()); n > 100 {
+			t.Errorf("%d calls in 10 minutes", n)
+		}
+		m.end(t)
+	})
+}

@@ -20,19 +20,19 @@ import (
 
 // reporter is what a reflector tells the world: Status, waits, the hook, traces and the
 // log. A failure is told to the first four each time; the log has it once per state
-// change, with the repeats counted.
+// change; Failures counts them all.
 type reporter struct {
 	name    string
 	onError func(ctx context.Context, err error)
 	traces  []*Trace
 
-	mu      sync.Mutex
-	status  SourceStatus
-	failed  error                  // since the last good contact
-	changed chan struct{}          // closed when failed or poison changes
-	poison  map[string]Quarantined // by namespace/name, for events know no KeyFunc
-	logged  string                 // what the log knows of the failures
-	repeats int                    // not logged since
+	mu        sync.Mutex
+	status    SourceStatus
+	failed    error                  // since the last good contact
+	changed   chan struct{}          // closed when failed or poison changes
+	poison    map[string]Quarantined // by namespace/name, for events know no KeyFunc
+	lastAside map[string]string      // version and UID that the log has last, by key
+	logged    string                 // what the log knows of the failures
 }
 
 func newReporter(o *ReflectorOptions) *reporter {
@@ -44,8 +44,9 @@ func newReporter(o *ReflectorOptions) *reporter {
 			Name: o.Name, Phase: PhaseStopped, Since: time.Now(),
 			Relists: map[string]int{}, Remaining: -1,
 		},
-		changed: make(chan struct{}),
-		poison:  map[string]Quarantined{},
+		changed:   make(chan struct{}),
+		poison:    map[string]Quarantined{},
+		lastAside: map[string]string{},
 	}
 }
 
@@ -212,7 +213,7 @@ func (r *reporter) goodLocked(ctx context.Context) {
 		return
 	}
 	klog.FromContext(ctx).Info("Source is well again", "source", r.name, "failures", r.status.Failures)
-	r.failed, r.logged, r.repeats = nil, "", 0
+	r.failed, r.logged = nil, ""
 	r.status.Failures, r.status.LastError = 0, ""
 	r.wakeLocked()
 }
@@ -224,10 +225,10 @@ func (r *reporter) failure(ctx context.Context, err error) {
 	r.status.LastError = err.Error()
 	r.failed = err
 	r.wakeLocked()
-	failures, repeats, news := r.status.Failures, r.repeats, r.newsLocked(err)
+	failures, news := r.status.Failures, r.newsLocked(err)
 	r.mu.Unlock()
 	if news {
-		klog.FromContext(ctx).Error(err, "Source fails", "source", r.name, "failures", failures, "unlogged", repeats)
+		klog.FromContext(ctx).Error(err, "Source fails", "source", r.name, "failures", failures)
 	}
 	if r.onError != nil {
 		r.onError(ctx, err)
@@ -238,10 +239,9 @@ func (r *reporter) failure(ctx context.Context, err error) {
 // failure means: the text of one may hold an address, or a timeout drawn at random.
 func (r *reporter) newsLocked(err error) bool {
 	if kind := kindOfFailure(err); kind != r.logged {
-		r.logged, r.repeats = kind, 0
+		r.logged = kind
 		return true
 	}
-	r.repeats++
 	return false
 }
 
@@ -264,8 +264,10 @@ func kindOfFailure(err error) string {
 // note tells of what asks for no delay: of one object, of a stall, of a resync.
 func (r *reporter) note(ctx context.Context, err error) {
 	if object, ok := errors.AsType[*ObjectError](err); ok {
-		klog.FromContext(ctx).Error(object.Err, "Object is set aside", "source", r.name,
-			"key", object.Key, "uid", object.UID, "resourceVersion", object.ResourceVersion)
+		if r.newlyAside(object) {
+			klog.FromContext(ctx).Error(object.Err, "Object is set aside", "source", r.name,
+				"key", object.Key, "uid", object.UID, "resourceVersion", object.ResourceVersion)
+		}
 	} else {
 		klog.FromContext(ctx).Info("Source needs attention", "source", r.name, "err", err)
 	}
@@ -273,6 +275,25 @@ func (r *reporter) note(ctx context.Context, err error) {
 		r.onError(ctx, err)
 	}
 }
+
+// newlyAside reports whether the log does not know yet that this version was set aside.
+func (r *reporter) newlyAside(err *ObjectError) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.lastAside[err.Key]
+	now := err.ResourceVersion + " " + string(err.UID)
+	if last == now && err.ResourceVersion != "" {
+		return false
+	}
+	if len(r.lastAside) >= maxLogged {
+		clear(r.lastAside)
+	}
+	r.lastAside[err.Key] = now
+	return true
+}
+
+// maxLogged bounds what is remembered of the log.
+const maxLogged = 1000
 
 // setAside lists an object that an event could not bring.
 func (r *reporter) setAside(ctx context.Context, m metav1.Object, err *ObjectError) {

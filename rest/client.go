@@ -107,6 +107,9 @@ func (r Resource) url(base *url.URL) (*url.URL, error) {
 	return base.JoinPath(segments...), nil
 }
 
+// String names the resource, and so an informer of it: "pods", or "deployments.apps".
+func (c *Client[T]) String() string { return c.endpoint.resource.String() }
+
 // ListStream implements informer.StreamLister.
 //
 // Ownership: the object that known is given is its own to keep, and so are the objects
