@@ -273,6 +273,13 @@ func afterList(c class, asked metav1.ListOptions) listStep {
 	return listStep{}
 }
 
+// refusesOptions reports whether it may be the options that were refused, as a source does
+// that does not know resourceVersionMatch, and not the collection or the caller.
+func refusesOptions(err error) bool {
+	return isCode(err, http.StatusBadRequest) || isCode(err, http.StatusUnprocessableEntity) ||
+		apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)
+}
+
 // initialVerdict says what becomes of a watch-list that did not reach its marker.
 type initialVerdict int
 

@@ -31,7 +31,7 @@ func (r *Reflector) list(ctx context.Context, version string) error {
 			return err
 		}
 		next := afterList(classify(err), options)
-		if !next.again {
+		if !next.again || next.noMatch && !refusesOptions(err) {
 			return r.failed(ctx, "list", err)
 		}
 		if next.consistent {
