@@ -168,6 +168,7 @@ func (r *reporter) abandoned() {
 
 // committed says that a list is in the sink, and which of its objects are not.
 func (r *reporter) committed(ctx context.Context, version string, aside map[string]Quarantined) {
+	defer r.good(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.ResourceVersion = version
@@ -175,7 +176,6 @@ func (r *reporter) committed(ctx context.Context, version string, aside map[stri
 	clear(r.poison)
 	maps.Copy(r.poison, aside)
 	r.wakeLocked()
-	r.goodLocked(ctx)
 }
 
 // historyBreak is loud: the collection went back, and what it held since is gone.
@@ -200,22 +200,27 @@ func (r *reporter) reached(version string) {
 	r.status.LastContact = time.Now()
 }
 
-// good says that the source is well again.
+// good says that the source is well again. The log is written without the lock: a logger
+// may ask for Status.
 func (r *reporter) good(ctx context.Context) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.goodLocked(ctx)
+	if failures, was := r.forget(); was {
+		klog.FromContext(ctx).Info("Source is well again", "source", r.name, "failures", failures)
+	}
 }
 
-func (r *reporter) goodLocked(ctx context.Context) {
+// forget drops the failures and returns how many there were, if any.
+func (r *reporter) forget() (failures int, was bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.status.LastContact = time.Now()
 	if r.failed == nil {
-		return
+		return 0, false
 	}
-	klog.FromContext(ctx).Info("Source is well again", "source", r.name, "failures", r.status.Failures)
+	failures = r.status.Failures
 	r.failed, r.logged = nil, ""
 	r.status.Failures, r.status.LastError = 0, ""
 	r.wakeLocked()
+	return failures, true
 }
 
 // failure counts a failure of the source and tells everybody.
