@@ -13,9 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// prepare takes an object as it came apart, then transforms it.
-func (f *DeltaFIFO[T]) prepare(obj T) (Delta[T], error) {
-	d, m, err := f.identify(obj)
+// prepare takes an object as it came apart, then transforms it. It came from a source of a
+// union, or from is nil.
+func (f *DeltaFIFO[T]) prepare(obj T, from *feed[T]) (Delta[T], error) {
+	d, m, err := f.identify(obj, from)
 	if err != nil {
 		return d, err
 	}
@@ -24,7 +25,7 @@ func (f *DeltaFIFO[T]) prepare(obj T) (Delta[T], error) {
 
 // identify returns a delta with key, UID and version of an object as it came, and its
 // metadata, nil if it has none. The error is an *ObjectError.
-func (f *DeltaFIFO[T]) identify(obj T) (Delta[T], metav1.Object, error) {
+func (f *DeltaFIFO[T]) identify(obj T, from *feed[T]) (Delta[T], metav1.Object, error) {
 	d := Delta[T]{Object: obj}
 	m, err := accessor(obj)
 	switch {
@@ -41,6 +42,9 @@ func (f *DeltaFIFO[T]) identify(obj T) (Delta[T], metav1.Object, error) {
 	}
 	if err != nil {
 		return d, nil, &ObjectError{UID: d.UID, ResourceVersion: d.ResourceVersion, Err: err}
+	}
+	if from != nil {
+		d.Key, d.source = from.prefix+d.Key, from.name
 	}
 	return d, m, nil
 }
@@ -100,6 +104,7 @@ type newestState[T any] struct {
 	object  T
 	version string
 	uid     types.UID
+	source  string // of a union; otherwise ""
 }
 
 // newestLocked looks into the queue, then at what is being processed, then into the known
@@ -116,7 +121,7 @@ func (f *DeltaFIFO[T]) newestLocked(key string) newestState[T] {
 		d := deltas.Newest()
 		return newestState[T]{
 			found: true, present: d.Type != DeltaDeleted,
-			object: d.Object, version: d.ResourceVersion, uid: d.UID,
+			object: d.Object, version: d.ResourceVersion, uid: d.UID, source: d.source,
 		}
 	}
 	if f.known == nil {
@@ -127,7 +132,11 @@ func (f *DeltaFIFO[T]) newestLocked(key string) newestState[T] {
 		return newestState[T]{}
 	}
 	obj, ok := f.known.Get(key)
-	return newestState[T]{found: ok, present: ok, known: ok, object: obj, version: version, uid: uid}
+	last := newestState[T]{found: ok, present: ok, known: ok, object: obj, version: version, uid: uid}
+	if f.union && f.sourced != nil {
+		last.source = f.sourced.sourceOf(key)
+	}
+	return last
 }
 
 // identical reports whether an object with this version and UID is, content aside, the

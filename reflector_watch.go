@@ -60,6 +60,12 @@ func (r *Reflector) relist(ctx context.Context, o outcome, next step) error {
 // follow opens a watch, unless it is given one, and hands on its events until it ends.
 // The error is that of ctx, or one that ends Run; everything else is the outcome.
 func (r *Reflector) follow(ctx context.Context, s *stream) (outcome, error) {
+	if r.shardChanged() {
+		if s != nil {
+			s.stop()
+		}
+		return outcome{class: classResharded}, context.Cause(ctx)
+	}
 	if s == nil {
 		if err := r.pace(ctx); err != nil {
 			return outcome{}, err
@@ -89,6 +95,8 @@ func (r *Reflector) follow(ctx context.Context, s *stream) (outcome, error) {
 		o.class = classDrawn
 	case errors.Is(err, errWanted):
 		o.class = classWanted
+	case errors.Is(err, errResharded):
+		o.class = classResharded
 	default:
 		o.class, o.err = classify(err), err
 	}
@@ -117,6 +125,7 @@ func (r *Reflector) watchOptions() metav1.ListOptions {
 	return metav1.ListOptions{
 		LabelSelector:       r.options.LabelSelector,
 		FieldSelector:       r.options.FieldSelector,
+		ShardSelector:       r.shard.selector(),
 		ResourceVersion:     r.reached,
 		TimeoutSeconds:      &timeout,
 		AllowWatchBookmarks: true,
@@ -158,6 +167,8 @@ func (r *Reflector) consume(ctx context.Context, s *stream) error {
 		case errors.Is(err, errHealthy):
 			r.well(ctx)
 			continue
+		case errors.Is(err, errResharded) && !r.shardChanged():
+			continue
 		case errors.Is(err, errDrawn):
 			if err := r.drawOrList(s.wish); err != nil {
 				return err
@@ -177,7 +188,7 @@ func (r *Reflector) consume(ctx context.Context, s *stream) error {
 
 // wishes are what the reader of a stream may be called away for.
 func (r *Reflector) wishes() wishes {
-	w := wishes{draw: r.draw}
+	w := wishes{draw: r.draw, reshard: r.reshard}
 	if at, due := r.history.due(); due {
 		w.wake = at
 	}
@@ -238,8 +249,12 @@ func (r *Reflector) event(ctx context.Context, s *stream, event watch.Event) err
 	if identified && r.alarming(event, m) {
 		return fmt.Errorf("%w: object %s at %s", errAlarm, JoinKey(m.GetNamespace(), m.GetName()), m.GetResourceVersion())
 	}
-	skipped := false
-	if err := r.noted(ctx, r.target.apply(ctx, event.Type, event.Object)); err != nil {
+	skipped := r.elsewhere(event.Object)
+	if skipped {
+		if err := r.pushOut(ctx, event.Type, m); err != nil {
+			return err
+		}
+	} else if err := r.noted(ctx, r.target.apply(ctx, event.Type, event.Object)); err != nil {
 		if !r.skips(ctx, event.Object, err) {
 			return err
 		}
@@ -268,11 +283,16 @@ func (r *Reflector) skips(ctx context.Context, obj runtime.Object, err error) bo
 		return false
 	}
 	r.report.setAside(ctx, r.named(poison))
+	return r.loseOther(ctx, m) == nil
+}
+
+// loseOther has the sink let go of an object with the name of m and another UID: it is
+// gone, because m has taken its name.
+func (r *Reflector) loseOther(ctx context.Context, m metav1.Object) error {
 	if _, uid, known := r.target.identity(m); known && !sameUID(uid, m.GetUID()) {
-		// The object that the sink holds is gone; another one has taken its name.
-		return r.noted(ctx, r.target.lose(ctx, m)) == nil
+		return r.noted(ctx, r.target.lose(ctx, m))
 	}
-	return true
+	return nil
 }
 
 // moved makes the version of an event the one to resume from, unless it is an older one,
