@@ -213,7 +213,7 @@ func (f *DeltaFIFO[T]) upsert(ctx context.Context, typ DeltaType, obj T) error {
 // Errors: as all writers, but an object that cannot be transformed is deleted: the delta
 // then has the last known object, or the zero one, and FinalStateUnknown.
 func (f *DeltaFIFO[T]) Delete(ctx context.Context, obj T) error {
-	d, m, err := f.identify(obj, nil)
+	d, m, err := f.identify(obj)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (f *DeltaFIFO[T]) Delete(ctx context.Context, obj T) error {
 // lose queues the end of the object that is known under the key of obj, whatever its UID:
 // obj has taken its name, and cannot be applied.
 func (f *DeltaFIFO[T]) lose(ctx context.Context, obj T) error {
-	d, _, err := f.identify(obj, nil)
+	d, _, err := f.identify(obj)
 	if err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func (f *DeltaFIFO[T]) Bookmark(ctx context.Context, resourceVersion string) err
 // Identity returns version and UID, as the source sent them, of the newest state of obj's
 // key; ok is false if that is not there, or obj has no key.
 func (f *DeltaFIFO[T]) Identity(obj T) (resourceVersion string, uid types.UID, ok bool) {
-	d, _, err := f.identify(obj, nil)
+	d, _, err := f.identify(obj)
 	if err != nil {
 		return "", "", false
 	}

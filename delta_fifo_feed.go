@@ -71,6 +71,14 @@ func (f *DeltaFIFO[T]) takeProgressLocked() []progress[T] {
 	return all
 }
 
+// claim makes a delta the source's. Errors about an object come before, and have the key
+// as the source knows it. A nil feed claims nothing.
+func (s *feed[T]) claim(d *Delta[T]) {
+	if s != nil {
+		d.Key, d.source = s.prefix+d.Key, s.name
+	}
+}
+
 // Add queues DeltaAdded.
 func (s *feed[T]) Add(ctx context.Context, obj T) error { return s.upsert(ctx, DeltaAdded, obj) }
 
@@ -110,7 +118,7 @@ func (s *feed[T]) putLocked(d Delta[T]) (c collision, ok bool) {
 // Delete queues DeltaDeleted if the key is the source's own.
 func (s *feed[T]) Delete(ctx context.Context, obj T) error {
 	f := s.f
-	d, m, err := f.identify(obj, s)
+	d, m, err := f.identify(obj)
 	if err != nil {
 		return err
 	}
@@ -119,6 +127,7 @@ func (s *feed[T]) Delete(ctx context.Context, obj T) error {
 		var zero T
 		d.Object, d.FinalStateUnknown = zero, true
 	}
+	s.claim(&d)
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
@@ -136,10 +145,11 @@ func (s *feed[T]) Delete(ctx context.Context, obj T) error {
 
 // lose queues the end of what the source has under the key of obj, whatever its UID.
 func (s *feed[T]) lose(ctx context.Context, obj T) error {
-	d, _, err := s.f.identify(obj, s)
+	d, _, err := s.f.identify(obj)
 	if err != nil {
 		return err
 	}
+	s.claim(&d)
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
@@ -183,10 +193,11 @@ func (s *feed[T]) Bookmark(_ context.Context, resourceVersion string) error {
 
 // Identity returns what the source has under the key of obj, aside or not.
 func (s *feed[T]) Identity(obj T) (resourceVersion string, uid types.UID, ok bool) {
-	d, _, err := s.f.identify(obj, s)
+	d, _, err := s.f.identify(obj)
 	if err != nil {
 		return "", "", false
 	}
+	s.claim(&d)
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
 	if kept, ok := s.aside[d.Key]; ok {

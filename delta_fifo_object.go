@@ -16,16 +16,18 @@ import (
 // prepare takes an object as it came apart, then transforms it. It came from a source of a
 // union, or from is nil.
 func (f *DeltaFIFO[T]) prepare(obj T, from *feed[T]) (Delta[T], error) {
-	d, m, err := f.identify(obj, from)
+	d, m, err := f.identify(obj)
 	if err != nil {
 		return d, err
 	}
-	return d, f.transformDelta(&d, m)
+	err = f.transformDelta(&d, m)
+	from.claim(&d)
+	return d, err
 }
 
 // identify returns a delta with key, UID and version of an object as it came, and its
 // metadata, nil if it has none. The error is an *ObjectError.
-func (f *DeltaFIFO[T]) identify(obj T, from *feed[T]) (Delta[T], metav1.Object, error) {
+func (f *DeltaFIFO[T]) identify(obj T) (Delta[T], metav1.Object, error) {
 	d := Delta[T]{Object: obj}
 	m, err := accessor(obj)
 	switch {
@@ -42,9 +44,6 @@ func (f *DeltaFIFO[T]) identify(obj T, from *feed[T]) (Delta[T], metav1.Object, 
 	}
 	if err != nil {
 		return d, nil, &ObjectError{UID: d.UID, ResourceVersion: d.ResourceVersion, Err: err}
-	}
-	if from != nil {
-		d.Key, d.source = from.prefix+d.Key, from.name
 	}
 	return d, m, nil
 }

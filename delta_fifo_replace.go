@@ -170,10 +170,11 @@ func (r *fifoReplacement[T]) Remove(obj T) error {
 	if r.ended {
 		return errReplacementEnded
 	}
-	d, _, err := r.f.identify(obj, r.from)
+	d, _, err := r.f.identify(obj)
 	if err != nil {
 		return err
 	}
+	r.from.claim(&d)
 	if i, ok := r.index[d.Key]; ok {
 		r.items[i] = stagedItem[T]{key: d.Key}
 	}

@@ -61,7 +61,7 @@ func (e *SourceError) Unwrap() error { return e.Err }
 // the Sink. It names the object and never holds its content.
 type ObjectError struct {
 	Source          string    // name of the reflector; "" where there is none
-	Key             string    // "" if the object has none
+	Key             string    // without the KeyPrefix of a union's source; "" if the object has none
 	UID             types.UID // as the source sent it; "" if it has none
 	ResourceVersion string    // as the source sent it; "" if it has none
 	Err             error     // what is wrong with it

@@ -60,21 +60,9 @@ func (r *Reflector) relist(ctx context.Context, o outcome, next step) error {
 // follow opens a watch, unless it is given one, and hands on its events until it ends.
 // The error is that of ctx, or one that ends Run; everything else is the outcome.
 func (r *Reflector) follow(ctx context.Context, s *stream) (outcome, error) {
-	if r.shardChanged() {
-		if s != nil {
-			s.stop()
-		}
-		return outcome{class: classResharded}, context.Cause(ctx)
-	}
 	if s == nil {
-		if err := r.pace(ctx); err != nil {
-			return outcome{}, err
-		}
-		if err := r.checkIfDue(ctx); err != nil {
-			return outcome{class: classify(err), err: err}, context.Cause(ctx)
-		}
 		var err error
-		if s, err = r.open(ctx, r.watchOptions()); err != nil {
+		if s, err = r.nextStream(ctx); err != nil {
 			return outcome{class: classify(err), err: err}, context.Cause(ctx)
 		}
 	}
@@ -102,6 +90,17 @@ func (r *Reflector) follow(ctx context.Context, s *stream) (outcome, error) {
 	}
 	r.traceWatchEnd(s, o)
 	return o, context.Cause(ctx)
+}
+
+// nextStream opens the watch again.
+func (r *Reflector) nextStream(ctx context.Context) (*stream, error) {
+	if err := r.pace(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.checkIfDue(ctx); err != nil {
+		return nil, err
+	}
+	return r.open(ctx, r.watchOptions())
 }
 
 // pace keeps the opens of a watch apart, so that a server that ends every stream after
@@ -156,6 +155,9 @@ func (r *Reflector) open(ctx context.Context, options metav1.ListOptions) (*stre
 // consume hands on the events of a stream. It always returns an error: why there are no more.
 func (r *Reflector) consume(ctx context.Context, s *stream) error {
 	for {
+		if r.shardChanged() {
+			return errResharded
+		}
 		event, err := s.next(ctx, r.wishes())
 		switch {
 		case errors.Is(err, errWoken):
@@ -167,8 +169,8 @@ func (r *Reflector) consume(ctx context.Context, s *stream) error {
 		case errors.Is(err, errHealthy):
 			r.well(ctx)
 			continue
-		case errors.Is(err, errResharded) && !r.shardChanged():
-			continue
+		case errors.Is(err, errResharded):
+			continue // to look above
 		case errors.Is(err, errDrawn):
 			if err := r.drawOrList(s.wish); err != nil {
 				return err

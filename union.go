@@ -308,7 +308,7 @@ func (i *Informer[T]) reportCollisions(ctx context.Context, m *member[T], all []
 		klog.FromContext(ctx).Error(errCollision, "Object is kept aside", "informer", i.name,
 			"source", m.name, "owner", c.owner, "key", c.key, "uid", c.uid, "resourceVersion", c.version)
 		i.reportError(ctx, &ObjectError{
-			Source: m.reflector.options.Name, Key: c.key, UID: c.uid, ResourceVersion: c.version,
+			Source: m.reflector.options.Name, Key: strings.TrimPrefix(c.key, m.prefix), UID: c.uid, ResourceVersion: c.version,
 			Err: fmt.Errorf("%w: %s", errCollision, c.owner),
 		})
 	}
