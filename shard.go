@@ -50,6 +50,11 @@ func (s Shard) selector() string {
 	if s.whole() {
 		return ""
 	}
+	return s.selection().String()
+}
+
+// selection is the part in the words of apimachinery.
+func (s Shard) selection() sharding.Selector {
 	field, end := "object.metadata.uid", "0x10000000000000000"
 	if s.ByNamespace {
 		field = "object.metadata.namespace"
@@ -59,7 +64,7 @@ func (s Shard) selector() string {
 	}
 	return sharding.NewSelector(sharding.ShardRangeRequirement{
 		Key: field, Start: fmt.Sprintf("0x%016x", s.start(s.Index)), End: end,
-	}).String()
+	})
 }
 
 // holds reports whether an object belongs to the part. It says what the selector of
