@@ -120,6 +120,9 @@ func (q *changeQueue[T]) mergeDeleted(first int32, c *Change[T]) {
 	if e.again != 0 { // seen, gone, back and gone: gone
 		q.drop(e.again)
 		e.again = 0
+		if e.Source != c.Source {
+			return // what was back was another source's, and never shown
+		}
 	} else if e.Type == Added { // unseen and gone: nothing
 		if q.sweep != nil && e.since <= q.sweep.since {
 			q.sweep.forget(c.Key)

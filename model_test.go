@@ -319,7 +319,7 @@ func (m *model) rest() {
 func (m *model) checkStep() {
 	status := m.union.Status()
 	for _, h := range status.Handlers {
-		if strings.HasPrefix(h.Name, "merging") && h.Queued > 2*modelKeys {
+		if strings.HasPrefix(h.Name, "merging") && h.Queued > 3*modelKeys { // Deleted, Added, and a sweep
 			m.fail("P7: %d changes queued for %d keys", h.Queued, modelKeys)
 		}
 	}

@@ -318,6 +318,29 @@ func TestUnionRefuses(t *testing.T) {
 	informer.NewUnion(informer.Options[infObject]{Store: store})
 }
 
+// A handler that is late is told the end of what it was shown, and not of what another
+// source had under the key meanwhile.
+func TestUnionLateHandlerHearsOfItsOwn(t *testing.T) {
+	one, two := infCollection("1", "k@1/u1", "x@1/x"), infCollection("100")
+	unionTest(t, func(t *testing.T, u *infUnion) {
+		late, registration := u.record(informer.HandlerOptions{})
+		late.sources = true
+		<-registration.Synced()
+		late.told()
+		late.block = make(chan struct{})
+		one.event("~x@2/x") // blocks the handler
+		two.event("+k@101/u2")
+		one.event("-k@3/u1")
+		synctest.Wait()
+		two.event("-k@102/u2")
+		synctest.Wait()
+		close(late.block)
+		synctest.Wait()
+		late.expect("Watch ~x@1:2 one", "Watch -k@3 one")
+		u.told.told()
+	}, informer.Source{Name: "one", ListerWatcher: one}, informer.Source{Name: "two", ListerWatcher: two})
+}
+
 // What cannot be applied is listed under the union's key, and ends a wait for it.
 func TestUnionQuarantine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
