@@ -78,8 +78,10 @@ func (q *changeQueue[T]) add(r *record[T], now time.Duration) {
 		q.addChange(&r.Change, now)
 		return
 	}
-	q.addChange(&Change[T]{Type: Deleted, Key: r.Key, Old: r.Old, Cause: r.Cause, FinalStateUnknown: true}, now)
-	q.addChange(&Change[T]{Type: Added, Key: r.Key, New: r.New, Cause: r.Cause}, now)
+	q.addChange(&Change[T]{
+		Type: Deleted, Key: r.Key, Old: r.Old, Cause: r.Cause, Source: r.Source, FinalStateUnknown: true,
+	}, now)
+	q.addChange(&Change[T]{Type: Added, Key: r.Key, New: r.New, Cause: r.Cause, Source: r.Source}, now)
 }
 
 func (q *changeQueue[T]) addChange(c *Change[T], now time.Duration) {
@@ -118,6 +120,9 @@ func (q *changeQueue[T]) mergeDeleted(first int32, c *Change[T]) {
 	if e.again != 0 { // seen, gone, back and gone: gone
 		q.drop(e.again)
 		e.again = 0
+		if e.Source != c.Source {
+			return // what was back was another source's, and never shown
+		}
 	} else if e.Type == Added { // unseen and gone: nothing
 		if q.sweep != nil && e.since <= q.sweep.since {
 			q.sweep.forget(c.Key)
@@ -270,12 +275,12 @@ func (q *changeQueue[T]) popEntry() (Change[T], bool) {
 // popSweep takes the next object of the snapshot that is to be delivered.
 func (q *changeQueue[T]) popSweep() (Change[T], bool) {
 	for {
-		key, obj, ok := q.sweep.objects.next()
+		obj, ok := q.sweep.objects.next()
 		if !ok {
 			return Change[T]{}, false
 		}
-		first, queued := q.pending[key]
-		_, gone := q.sweep.gone[key]
+		first, queued := q.pending[obj.key]
+		_, gone := q.sweep.gone[obj.key]
 		switch {
 		case gone:
 		case q.sweep.cause == CauseInitial && queued:
@@ -283,9 +288,11 @@ func (q *changeQueue[T]) popSweep() (Change[T], bool) {
 				return c, true
 			}
 		case q.sweep.cause == CauseInitial:
-			return Change[T]{Type: Added, Key: key, New: obj, Cause: CauseInitial}, true
+			return Change[T]{Type: Added, Key: obj.key, New: obj.object, Cause: CauseInitial, Source: obj.source}, true
 		case !queued:
-			return Change[T]{Type: Updated, Key: key, Old: obj, New: obj, Cause: q.sweep.cause}, true
+			return Change[T]{
+				Type: Updated, Key: obj.key, Old: obj.object, New: obj.object, Cause: q.sweep.cause, Source: obj.source,
+			}, true
 		}
 	}
 }
@@ -300,11 +307,11 @@ func (q *changeQueue[T]) popUnseen(first int32) (Change[T], bool) {
 		if e.again == 0 {
 			return Change[T]{}, false
 		}
-		again := q.at(e.again).New
+		again := q.at(e.again).Change
 		q.drop(e.again)
-		e.New = again
+		e.New, e.Source = again.New, again.Source
 	}
-	return Change[T]{Type: Added, Key: e.Key, New: e.New, Cause: CauseInitial}, true
+	return Change[T]{Type: Added, Key: e.Key, New: e.New, Cause: CauseInitial, Source: e.Source}, true
 }
 
 // endSweep counts the sweep as delivered, or, if its last objects were just handed out,

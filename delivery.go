@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -219,6 +220,9 @@ func (d *delivery[T]) call(change Change[T]) {
 	}
 	defer d.trace(change.Key)()
 	d.handler.Handle(d.ctx, change)
+	if d.informer.guard != nil {
+		d.guardCall(change)
+	}
 }
 
 // callBatch calls the handler for all changes at once; traces and panics name the first.
@@ -240,7 +244,12 @@ func (d *delivery[T]) callBatch(changes []Change[T]) {
 		return
 	}
 	defer d.trace(changes[0].Key)()
+	given := changes
+	if d.informer.guard != nil {
+		given = slices.Clone(changes) // the slice is the handler's
+	}
 	d.batch.HandleBatch(d.ctx, changes)
+	d.guardCall(given...)
 }
 
 func nothing() {}
@@ -335,6 +344,9 @@ func (d *delivery[T]) refilter() {
 		d.informer.requestSweep(d, CauseScope)
 	}
 }
+
+// owner returns the informer, for those who do not know its type.
+func (d *delivery[T]) owner() any { return d.informer }
 
 // full reports whether the source has to wait for the handler.
 func (d *delivery[T]) full() bool {

@@ -32,6 +32,8 @@ type Delta[T any] struct {
 	Cause             Cause     // CauseInitial: part of the first list
 	FinalStateUnknown bool      // deleted while nobody watched: Object is the last known state
 
+	source string // of a union, that sent it; otherwise ""
+
 	// reached is the version of the collection that the consumer has reached once this
 	// delta is processed, set by Pop where there is one.
 	reached string
@@ -105,6 +107,7 @@ type DeltaFIFO[T any] struct {
 	known      KnownObjects[T]
 	bookmarker Bookmarker  // known, if it is one
 	interner   keyInterner // known, if it is one
+	sourced    sourced     // known, if it is one
 	transform  TransformFunc[T]
 	limit      int
 
@@ -135,6 +138,10 @@ type DeltaFIFO[T any] struct {
 
 	firstReplace uint64 // position of the first replacement; 0: not yet
 	syncTaken    bool   // a batch has said so
+
+	union      bool       // there have been feeds
+	feeds      []*feed[T] // of a union, in the order in which they were added
+	progressed []*feed[T] // since the last batch
 }
 
 // flight is what a Pop is processing.
@@ -170,6 +177,7 @@ func NewDeltaFIFO[T any](options DeltaFIFOOptions[T]) *DeltaFIFO[T] {
 	}
 	f.bookmarker, _ = options.KnownObjects.(Bookmarker)
 	f.interner, _ = options.KnownObjects.(keyInterner)
+	f.sourced, _ = options.KnownObjects.(sourced)
 	return f
 }
 
@@ -184,7 +192,7 @@ func (f *DeltaFIFO[T]) Update(ctx context.Context, obj T) error {
 }
 
 func (f *DeltaFIFO[T]) upsert(ctx context.Context, typ DeltaType, obj T) error {
-	d, err := f.prepare(obj)
+	d, err := f.prepare(obj, nil)
 	if err != nil {
 		return err
 	}
@@ -234,10 +242,9 @@ func (f *DeltaFIFO[T]) lose(ctx context.Context, obj T) error {
 	}
 	f.position++
 	if last := f.newestLocked(d.Key); last.present {
-		f.pushLocked(Delta[T]{
-			Type: DeltaDeleted, Key: d.Key, Object: last.object, ResourceVersion: last.version,
-			UID: last.uid, Cause: CauseWatch, FinalStateUnknown: true,
-		})
+		gone := last.deleted(d.Key)
+		gone.Cause, gone.FinalStateUnknown = CauseWatch, true
+		f.pushLocked(gone)
 	}
 	return f.endWrite(ctx, "")
 }
@@ -316,7 +323,7 @@ func (f *DeltaFIFO[T]) Resync(ctx context.Context) error {
 		}
 		f.queueLocked(Delta[T]{
 			Type: DeltaSync, Key: key, Object: last.object,
-			ResourceVersion: last.version, UID: last.uid, Cause: CauseResync,
+			ResourceVersion: last.version, UID: last.uid, Cause: CauseResync, source: last.source,
 		})
 	}
 	return f.endWrite(ctx, "")

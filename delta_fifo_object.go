@@ -13,13 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// prepare takes an object as it came apart, then transforms it.
-func (f *DeltaFIFO[T]) prepare(obj T) (Delta[T], error) {
+// prepare takes an object as it came apart, then transforms it. It came from a source of a
+// union, or from is nil.
+func (f *DeltaFIFO[T]) prepare(obj T, from *feed[T]) (Delta[T], error) {
 	d, m, err := f.identify(obj)
 	if err != nil {
 		return d, err
 	}
-	return d, f.transformDelta(&d, m)
+	err = f.transformDelta(&d, m)
+	from.claim(&d)
+	return d, err
 }
 
 // identify returns a delta with key, UID and version of an object as it came, and its
@@ -100,6 +103,7 @@ type newestState[T any] struct {
 	object  T
 	version string
 	uid     types.UID
+	source  string // of a union; otherwise ""
 }
 
 // newestLocked looks into the queue, then at what is being processed, then into the known
@@ -116,7 +120,7 @@ func (f *DeltaFIFO[T]) newestLocked(key string) newestState[T] {
 		d := deltas.Newest()
 		return newestState[T]{
 			found: true, present: d.Type != DeltaDeleted,
-			object: d.Object, version: d.ResourceVersion, uid: d.UID,
+			object: d.Object, version: d.ResourceVersion, uid: d.UID, source: d.source,
 		}
 	}
 	if f.known == nil {
@@ -127,7 +131,11 @@ func (f *DeltaFIFO[T]) newestLocked(key string) newestState[T] {
 		return newestState[T]{}
 	}
 	obj, ok := f.known.Get(key)
-	return newestState[T]{found: ok, present: ok, known: ok, object: obj, version: version, uid: uid}
+	last := newestState[T]{found: ok, present: ok, known: ok, object: obj, version: version, uid: uid}
+	if f.union && f.sourced != nil {
+		last.source = f.sourced.sourceOf(key)
+	}
+	return last
 }
 
 // identical reports whether an object with this version and UID is, content aside, the

@@ -34,8 +34,18 @@ func (f *DeltaFIFO[T]) BeginReplace(ctx context.Context) (Replacement[T], error)
 	return f.beginReplace(ctx, "")
 }
 
+// beginRescoped begins a list of another part of the collection.
+func (f *DeltaFIFO[T]) beginRescoped(ctx context.Context, scope *rescope) (Replacement[T], error) {
+	r, err := f.beginReplace(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	r.scope = scope
+	return r, nil
+}
+
 // beginReplace sets the cause of all that is queued; "": CauseInitial for the first
-// replacement committed, CauseRelist for later ones.
+// replacement committed, CauseRelist or CauseScope for later ones.
 func (f *DeltaFIFO[T]) beginReplace(ctx context.Context, cause Cause) (*fifoReplacement[T], error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,6 +79,8 @@ type fifoReplacement[T any] struct {
 	f     *DeltaFIFO[T]
 	ctx   context.Context // of BeginReplace, for the Bookmark at the end
 	cause Cause
+	from  *feed[T]       // source of a union; nil: the only one
+	scope *rescope       // the list is of another part of the collection; nil: it is not
 	items stagedItems[T] // in order of first arrival
 	index map[string]int // key → index in items
 	ended bool
@@ -122,7 +134,7 @@ func (r *fifoReplacement[T]) Put(obj T) error {
 	if r.ended {
 		return errReplacementEnded
 	}
-	d, err := r.f.prepare(obj)
+	d, err := r.f.prepare(obj, r.from)
 	if err != nil {
 		return err
 	}
@@ -140,11 +152,23 @@ func (r *fifoReplacement[T]) Put(obj T) error {
 func (r *fifoReplacement[T]) look(item *stagedItem[T]) (newestState[T], error) {
 	r.f.mu.Lock()
 	defer r.f.mu.Unlock()
-	if r.f.isClosed {
+	if r.closedLocked() {
 		return newestState[T]{}, ErrClosed
 	}
 	item.changes = r.f.changes
-	return r.f.newestLocked(item.key), nil
+	return r.newestLocked(item.key), nil
+}
+
+func (r *fifoReplacement[T]) closedLocked() bool {
+	return r.f.isClosed || r.from != nil && r.from.closed
+}
+
+// newestLocked returns the newest state as far as it is the list's source's own.
+func (r *fifoReplacement[T]) newestLocked(key string) newestState[T] {
+	if last := r.f.newestLocked(key); r.from == nil || last.source == r.from.name {
+		return last
+	}
+	return newestState[T]{}
 }
 
 // judge compares an item with the newest state. Of two equal objects the old one stays,
@@ -174,6 +198,7 @@ func (r *fifoReplacement[T]) Remove(obj T) error {
 	if err != nil {
 		return err
 	}
+	r.from.claim(&d)
 	if i, ok := r.index[d.Key]; ok {
 		*r.items.at(i) = stagedItem[T]{key: d.Key}
 	}
@@ -192,10 +217,17 @@ func (r *fifoReplacement[T]) keptKey(obj metav1.Object) string {
 	}
 	if own, ok := obj.(T); ok {
 		if key, err := r.f.keyFunc(own); err == nil {
-			return key
+			return r.prefix() + key
 		}
 	}
-	return JoinKey(obj.GetNamespace(), obj.GetName())
+	return r.prefix() + JoinKey(obj.GetNamespace(), obj.GetName())
+}
+
+func (r *fifoReplacement[T]) prefix() string {
+	if r.from == nil {
+		return ""
+	}
+	return r.from.prefix
 }
 
 func (r *fifoReplacement[T]) Abort() { r.end() }
@@ -214,7 +246,7 @@ func (r *fifoReplacement[T]) Commit(resourceVersion string) error {
 	f := r.f
 	for round := 0; ; round++ {
 		f.mu.Lock()
-		if f.isClosed {
+		if r.closedLocked() {
 			f.mu.Unlock()
 			return ErrClosed
 		}
@@ -228,6 +260,9 @@ func (r *fifoReplacement[T]) Commit(resourceVersion string) error {
 			item.judge(doubt.base)
 			item.firm = true
 		}
+	}
+	if r.from != nil {
+		return r.from.endCommit(r, resourceVersion)
 	}
 	r.queueLocked()
 	return f.endWrite(r.ctx, resourceVersion)
@@ -249,7 +284,7 @@ func (r *fifoReplacement[T]) reviewLocked() []stagedDoubt[T] {
 		if item.settled(r.f.changes) {
 			continue
 		}
-		base := r.f.newestLocked(item.key)
+		base := r.newestLocked(item.key)
 		item.changes = r.f.changes
 		was := item.verdict
 		item.verdict = itemChanged
@@ -280,29 +315,57 @@ func (i *stagedItem[T]) settled(changes uint64) bool {
 func (r *fifoReplacement[T]) queueLocked() {
 	f := r.f
 	gone := r.goneLocked()
-	if r.cause == "" {
-		r.cause = CauseRelist
-		if f.firstReplace == 0 {
-			r.cause = CauseInitial
-		}
-	}
+	first := f.firstReplace == 0
 	f.position++
 	f.queue.grow(r.changed() + len(gone))
 	for i := range r.items.n {
 		if item := r.items.at(i); item.verdict == itemChanged {
-			f.pushLocked(Delta[T]{
-				Type: DeltaReplaced, Key: item.key, Object: item.object,
-				ResourceVersion: item.version, UID: item.uid, Cause: r.cause,
-			})
+			f.pushLocked(r.replaced(item, first))
 		}
 	}
-	for _, d := range gone {
-		d.Cause = r.cause
-		f.pushLocked(d)
+	for i := range gone {
+		f.pushLocked(r.gone(&gone[i], first))
 	}
-	if f.firstReplace == 0 {
+	if first {
 		f.firstReplace = f.position
 	}
+}
+
+// replaced is the delta of an item.
+func (r *fifoReplacement[T]) replaced(item *stagedItem[T], first bool) Delta[T] {
+	d := Delta[T]{
+		Type: DeltaReplaced, Key: item.key, Object: item.object,
+		ResourceVersion: item.version, UID: item.uid,
+	}
+	d.Cause = r.causeOf(&d, first)
+	return d
+}
+
+// gone completes the delta of what is not in the list. What left the scope was not
+// deleted: its state is known to the end.
+func (r *fifoReplacement[T]) gone(d *Delta[T], first bool) Delta[T] {
+	d.Cause = r.causeOf(d, first)
+	d.FinalStateUnknown = d.Cause != CauseScope
+	return *d
+}
+
+func (r *fifoReplacement[T]) causeOf(d *Delta[T], first bool) Cause {
+	switch {
+	case r.cause != "":
+		return r.cause
+	case first:
+		return CauseInitial
+	case r.scope != nil && r.scope.moved(namespaceOf(d.Object), d.UID):
+		return CauseScope
+	}
+	return CauseRelist
+}
+
+func namespaceOf(obj any) string {
+	if m, err := accessor(obj); err == nil {
+		return m.GetNamespace()
+	}
+	return ""
 }
 
 func (r *fifoReplacement[T]) changed() int {
@@ -335,20 +398,33 @@ func (r *fifoReplacement[T]) goneLocked() []Delta[T] {
 			consider(key)
 		}
 	}
-	if f.known != nil {
-		for _, key := range f.known.Keys() {
-			consider(key)
-		}
+	for _, key := range r.knownKeys() {
+		consider(key)
 	}
 	slices.Sort(keys)
 	var gone []Delta[T]
 	for _, key := range slices.Compact(keys) {
-		if last := f.newestLocked(key); last.present {
-			gone = append(gone, Delta[T]{
-				Type: DeltaDeleted, Key: key, Object: last.object,
-				ResourceVersion: last.version, UID: last.uid, FinalStateUnknown: true,
-			})
+		if last := r.newestLocked(key); last.present {
+			gone = append(gone, last.deleted(key))
 		}
 	}
 	return gone
+}
+
+func (r *fifoReplacement[T]) knownKeys() []string {
+	switch {
+	case r.f.known == nil:
+		return nil
+	case r.from != nil:
+		return r.f.sourced.keysOf(r.from.name)
+	}
+	return r.f.known.Keys()
+}
+
+// deleted is the end of what is known of a key.
+func (n newestState[T]) deleted(key string) Delta[T] {
+	return Delta[T]{
+		Type: DeltaDeleted, Key: key, Object: n.object,
+		ResourceVersion: n.version, UID: n.uid, source: n.source,
+	}
 }

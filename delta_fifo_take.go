@@ -121,6 +121,8 @@ type batch[T any] struct {
 	keys    []Deltas[T] // in order of arrival; the queue's own memory, until batchDone
 	version string      // of the last bookmark, event or commit in it; "": none
 	synced  bool        // the first replacement ends in this batch
+
+	progress []progress[T] // of the sources of a union
 }
 
 // takeBatch waits until something is queued (deltas, or a version alone) and takes all
@@ -163,6 +165,7 @@ func (f *DeltaFIFO[T]) takeBatchLocked() batch[T] {
 		b.version, f.delivered = f.written, f.written
 	}
 	f.inBatch = f.written
+	b.progress = f.takeProgressLocked()
 	f.passLocked()
 	return b
 }
@@ -181,7 +184,7 @@ func (f *DeltaFIFO[T]) batchDone() {
 
 // versionDueLocked reports whether a batch would have something to say without deltas.
 func (f *DeltaFIFO[T]) versionDueLocked() bool {
-	return f.batching && (f.written != f.delivered || f.syncDueLocked())
+	return f.batching && (f.written != f.delivered || f.syncDueLocked() || len(f.progressed) > 0)
 }
 
 func (f *DeltaFIFO[T]) syncDueLocked() bool { return f.firstReplace > 0 && !f.syncTaken }

@@ -38,10 +38,11 @@ func (i *Informer[T]) apply(ctx context.Context, b batch[T]) {
 	i.applying = true
 	handlers := i.handlers
 	i.mu.Unlock()
-	if len(handlers) > 0 {
+	if len(handlers) > 0 || i.guard != nil {
 		i.records = i.changesOf(b, slices.Grow(i.records[:0], len(b.keys)))
 	}
 
+	i.guardBatch(ctx)
 	err := i.store.applyBatch(b)
 	now := i.now()
 	if len(i.records) > 0 {
@@ -73,7 +74,7 @@ func (i *Informer[T]) changesOf(b batch[T], records []record[T]) []record[T] {
 			if d.Type == DeltaSync || d.Type == DeltaDeleted && !there {
 				continue
 			}
-			r := record[T]{Change: Change[T]{Key: key, Cause: d.Cause}}
+			r := record[T]{Change: Change[T]{Key: key, Cause: d.Cause, Source: d.source}}
 			switch {
 			case d.Type == DeltaDeleted:
 				r.Type, r.Old, r.FinalStateUnknown = Deleted, finalState(d, old), d.FinalStateUnknown
@@ -104,12 +105,8 @@ func (i *Informer[T]) settle(b batch[T], before string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.applying = false
-	if b.synced {
-		i.listed.signal()
-		for _, d := range i.handlers {
-			i.markLocked(d)
-		}
-	}
+	i.progressLocked(b, before)
+	i.concludeLocked()
 	for _, d := range i.joining {
 		i.registerLocked(d)
 	}
@@ -119,7 +116,7 @@ func (i *Informer[T]) settle(b batch[T], before string) {
 	}
 	i.sweeps = nil
 	i.syncLocked()
-	i.wakeVersionsLocked(b, before)
+	i.wakeVersionsLocked(b)
 	i.wakeKeysLocked(b)
 }
 

@@ -38,6 +38,8 @@ var (
 	errNoName    = errors.New("object without a name")
 	errEmptyKey  = errors.New("empty key")
 	errRenamed   = errors.New("transform changed namespace or name")
+	errCollision = errors.New("another source of the union holds the key")
+	errMutated   = errors.New("changed although it is shared and read-only")
 )
 
 // SourceError is a request or a stream of a source that failed. The OnError hook, the
@@ -61,7 +63,7 @@ func (e *SourceError) Unwrap() error { return e.Err }
 // the Sink. It names the object and never holds its content.
 type ObjectError struct {
 	Source          string    // name of the reflector; "" where there is none
-	Key             string    // "" if the object has none
+	Key             string    // without the KeyPrefix of a union's source; "" if the object has none
 	UID             types.UID // as the source sent it; "" if it has none
 	ResourceVersion string    // as the source sent it; "" if it has none
 	Err             error     // what is wrong with it
@@ -160,6 +162,23 @@ func (e *PanicError) Error() string {
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
+}
+
+// MutationError is an object that was changed by somebody to whom it was lent, which the
+// MutationGuard of the Options found out. Everybody sees the change now, and no event
+// tells of it.
+type MutationError struct {
+	Informer string // its name
+	Handler  string // that had just returned, or another one that ran meanwhile; "": it was found as the object was replaced
+	Key      string // of the object
+}
+
+// Error names informer, key and handler.
+func (e *MutationError) Error() string {
+	if e.Handler == "" {
+		return fmt.Sprintf("%s: object %q: %v", e.Informer, e.Key, errMutated)
+	}
+	return fmt.Sprintf("%s: object %q: %v: handler %s", e.Informer, e.Key, errMutated, e.Handler)
 }
 
 // What recovery tells apart, and nobody else needs to.

@@ -49,7 +49,9 @@ func (f *filtered[T]) pass(change Change[T]) (Change[T], bool) {
 		return change, true
 	case matches:
 		f.shown[change.Key] = struct{}{}
-		return Change[T]{Type: Added, Key: change.Key, New: change.New, Cause: scopeIfIdle(change.Cause)}, true
+		return Change[T]{
+			Type: Added, Key: change.Key, New: change.New, Cause: scopeIfIdle(change.Cause), Source: change.Source,
+		}, true
 	case shown:
 		delete(f.shown, change.Key)
 		change.Type, change.Cause = Deleted, scopeIfIdle(change.Cause)

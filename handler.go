@@ -29,7 +29,7 @@ const (
 	CauseWatch   Cause = "Watch"   // an event
 	CauseVerify  Cause = "Verify"  // the periodic list and diff
 	CauseRelist  Cause = "Relist"  // a list that recovery asked for
-	CauseScope   Cause = "Scope"   // a filter came to another answer: nothing happened at the source
+	CauseScope   Cause = "Scope"   // a filter, a shard or a source of a union came, went or changed: nothing happened at the source
 	CauseResync  Cause = "Resync"  // the period of the handler: nothing happened
 )
 
@@ -60,6 +60,7 @@ type Change[T any] struct {
 	Key               string     // as the key function has it
 	Old, New          T          // shared and read-only
 	Cause             Cause      // why the informer learned of it
+	Source            string     // of a union: the name of the source; otherwise ""
 	FinalStateUnknown bool       // Deleted, and Old is only the last known state
 }
 

@@ -161,6 +161,7 @@ func (w *infWatch) ResultChan() <-chan watch.Event { return w.events }
 type infRecorder struct {
 	t       *testing.T
 	block   chan struct{} // each call waits for it; nil: none does
+	sources bool          // write down the sources too
 	mu      sync.Mutex
 	changes []string
 	shown   map[string]infObject
@@ -184,7 +185,11 @@ func (r *infRecorder) Handle(_ context.Context, c informer.Change[infObject]) {
 	} else {
 		r.shown[c.Key] = c.New
 	}
-	r.changes = append(r.changes, infShow(c))
+	text := infShow(c)
+	if r.sources {
+		text += " " + c.Source
+	}
+	r.changes = append(r.changes, text)
 }
 
 // infShow writes a change as "Watch ~a@5:6", with a ? where the final state is unknown.

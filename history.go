@@ -178,9 +178,6 @@ func (r *Reflector) settleHistory(ctx context.Context, broken bool, from, to str
 		r.streak.falseAlarms = 0
 		r.history.check = false
 		r.report.historyBreak(ctx, from, to)
-		if r.broke != nil {
-			r.broke()
-		}
 	case alarmed:
 		if r.streak.falseAlarms++; r.streak.falseAlarms >= maxFalseAlarms {
 			r.history.blind = true

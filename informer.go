@@ -21,12 +21,18 @@ type Options[T Object] struct {
 	Indexers  Indexers[T]      // nil: none
 	Transform TransformFunc[T] // nil: none
 	Store     *Store[T]        // a store to write to, which nobody else may write while Run runs; nil: one of its own
+
+	// MutationGuard has one object in so many hashed, to find handlers that change what
+	// they were given: such a change is reported to OnError and the log, with the key. 1
+	// guards every object; 0: none. Negative: New panics.
+	MutationGuard int
 }
 
 // batchLimit is how many deltas the source may be ahead of the store, lists aside.
 const batchLimit = 2000
 
-// Informer mirrors one source in a Store and tells handlers what changed.
+// Informer mirrors one source, or the union of several, in a Store and tells handlers what
+// changed.
 // It has synced when its store has and every handler was told of what was there; the
 // loops over Changes aside, whose pace is their own.
 //
@@ -34,22 +40,26 @@ const batchLimit = 2000
 //
 // Concurrency: all methods may be called from anywhere, handlers included, in any order.
 //
-// Lifetime: one Run. It runs two goroutines, the caller's own among them, and one more
-// for each handler that has something to do.
+// Lifetime: one Run. It runs two goroutines, the caller's own among them, one more for
+// each source of a union, and one for each handler that has something to do.
 type Informer[T Object] struct {
 	*syncSignal // the source's list is in the store, and the handlers were told
 
-	name      string
-	options   Options[T]
-	store     *Store[T]
-	queue     *DeltaFIFO[T]
-	reflector *Reflector
-	epoch     time.Time     // of now
-	room      chan struct{} // a handler with a Limit has made room, or has gone
-	listed    *syncSignal   // the source's list is in the store
-	stopped   chan struct{} // Run is about to return
+	name    string
+	union   bool // it was made by NewUnion
+	options Options[T]
+	store   *Store[T]
+	queue   *DeltaFIFO[T]
+	guard   *mutationGuard // nil: none
+	epoch   time.Time      // of now
+	room    chan struct{}  // a handler with a Limit has made room, or has gone
+	listed  *syncSignal    // the lists of all sources are in the store
+	stopped chan struct{}  // Run is about to return
+	ended   chan groupEnd  // a source has ended Run; has room for one
+	bell    bell           // rings when the failures of a union's sources change
 
 	goroutines sync.WaitGroup // of handlers and timers
+	running    sync.WaitGroup // of a union's sources
 
 	records []record[T] // of the batch at hand; its memory is used again
 
@@ -57,12 +67,14 @@ type Informer[T Object] struct {
 	phase    informerPhase
 	ctx      context.Context // of Run
 	failure  error           // that ended Run
+	ending   bool            // no source may be started any more
+	members  []*member[T]    // replaced, never changed; one, unless it is a union
 	handlers []*delivery[T]  // replaced, never changed
 	unsynced map[*delivery[T]]struct{}
 	applying bool                // the store is ahead of the queues, or about to be
 	joining  []*delivery[T]      // added meanwhile
 	sweeps   []sweepRequest[T]   // asked for meanwhile
-	versions []*versionWait      // WaitForResourceVersion
+	versions []*versionWait[T]   // WaitForResourceVersion
 	keys     map[string][]signal // WaitFor
 }
 
@@ -79,42 +91,70 @@ const (
 // It panics if source is nil, if a period is negative where that means nothing, and if
 // Options.Store has an index of the name of one of the Indexers already.
 func New[T Object](source ListerWatcher, options Options[T]) *Informer[T] {
-	switch {
-	case source == nil:
+	if source == nil {
 		panic("informer: New: nil source")
-	case options.Resync < 0:
-		panic("informer: New: negative Resync")
-	case options.WatchTimeout < 0:
-		panic("informer: New: negative WatchTimeout")
 	}
+	i := newInformer(options, "New")
+	m := &member[T]{}
+	m.reflector = NewReflector[T](source, i.queue, i.feedOptions())
+	i.name = m.reflector.options.Name // or its default
+	m.name = i.name
+	i.members = []*member[T]{m}
+	return i
+}
+
+// newInformer returns one without a source.
+func newInformer[T Object](options Options[T], constructor string) *Informer[T] {
+	checkOptions(options, constructor)
 	i := &Informer[T]{
 		syncSignal: newSyncSignal(),
-		store:      storeFor(options),
+		options:    options,
+		store:      storeFor(options, constructor),
+		guard:      newMutationGuard(options.MutationGuard),
 		epoch:      time.Now(),
 		room:       make(chan struct{}, 1),
 		listed:     newSyncSignal(),
 		stopped:    make(chan struct{}),
+		ended:      make(chan groupEnd, 1),
 		unsynced:   map[*delivery[T]]struct{}{},
 		keys:       map[string][]signal{},
 	}
-	i.options = options
 	i.queue = NewDeltaFIFO(DeltaFIFOOptions[T]{
 		KeyFunc: options.KeyFunc, KnownObjects: i.store, Transform: options.Transform, Limit: batchLimit,
 	})
-	feed := options.ReflectorOptions
-	feed.Resync = 0 // the handlers' own affair: nothing passes through the queue
-	i.reflector = NewReflector[T](source, i.queue, feed)
-	i.name = i.reflector.Status().Name // or its default
 	return i
 }
 
-func storeFor[T Object](options Options[T]) *Store[T] {
+// checkOptions panics if something is wrong with them.
+func checkOptions[T Object](options Options[T], constructor string) {
+	switch {
+	case options.Resync < 0:
+		panic("informer: " + constructor + ": negative Resync")
+	case options.WatchTimeout < 0:
+		panic("informer: " + constructor + ": negative WatchTimeout")
+	case options.MutationGuard < 0:
+		panic("informer: " + constructor + ": negative MutationGuard")
+	}
+	if err := options.Shard.check(); err != nil {
+		panic(fmt.Sprintf("informer: %s: %v", constructor, err))
+	}
+}
+
+// feedOptions are those of a reflector. Resync is the handlers' own affair: nothing passes
+// through the queue for it.
+func (i *Informer[T]) feedOptions() ReflectorOptions {
+	options := i.options.ReflectorOptions
+	options.Resync = 0
+	return options
+}
+
+func storeFor[T Object](options Options[T], constructor string) *Store[T] {
 	if options.Store == nil {
 		return NewStore(StoreOptions[T]{KeyFunc: options.KeyFunc, Indexers: options.Indexers})
 	}
 	if len(options.Indexers) > 0 {
 		if err := options.Store.AddIndexers(options.Indexers); err != nil {
-			panic(fmt.Sprintf("informer: New: Options.Store: %v", err))
+			panic(fmt.Sprintf("informer: %s: Options.Store: %v", constructor, err))
 		}
 	}
 	return options.Store
@@ -142,7 +182,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		i.stop(err)
 	}()
 	loop.Go(func() { i.process(ctx) })
-	err = i.reflector.Run(ctx)
+	err = i.runSources(ctx, cancel)
 	return err
 }
 
@@ -156,6 +196,12 @@ func (i *Informer[T]) start(ctx context.Context) bool {
 	for _, d := range i.handlers {
 		i.beginLocked(d)
 		d.startSweep(CauseInitial, snapshotOf(i.store.view), i.now())
+	}
+	if i.union {
+		for _, m := range i.members {
+			i.startLocked(m)
+		}
+		i.concludeLocked()
 	}
 	return true
 }
@@ -272,7 +318,7 @@ func (i *Informer[T]) Name() string { return i.name }
 // Status returns what the informer is doing.
 func (i *Informer[T]) Status() Status {
 	i.mu.Lock()
-	handlers := i.handlers
+	handlers, members := i.handlers, i.members
 	i.mu.Unlock()
 	s := Status{
 		Name:            i.name,
@@ -281,8 +327,10 @@ func (i *Informer[T]) Status() Status {
 		Objects:         i.store.Len(),
 		ResourceVersion: i.store.ResourceVersion(),
 		Queued:          i.queue.Len(),
-		Sources:         []SourceStatus{i.reflector.Status()},
-		Quarantined:     i.reflector.quarantined(),
+		Quarantined:     i.quarantined(),
+	}
+	for _, m := range members {
+		s.Sources = append(s.Sources, m.status())
 	}
 	now := i.now()
 	for _, d := range handlers {

@@ -56,13 +56,14 @@ const (
 	classSink                     // the sink failed
 	classWanted                   // a version is waited for that no event and no bookmark brings
 	classAlarm                    // a version contradicts what was seen before
+	classResharded                // another part of the collection is wanted
 )
 
 // reason is the name of a class in Status and in traces.
 func (c class) reason() string {
 	return [...]string{
 		"ended", "stalled", "bookmark wanted", "no answer", "server error", "denied",
-		"refused", "expired", "version too large", "object", "sink", "version wanted", "older version",
+		"refused", "expired", "version too large", "object", "sink", "version wanted", "older version", "shard",
 	}[c]
 }
 
@@ -216,7 +217,7 @@ func afterWatch(s streak, o outcome) (streak, step) {
 		}
 		o.err = ErrNoProgress
 		return strike(s, o)
-	case classWanted:
+	case classWanted, classResharded:
 		return s, step{action: actRelist}
 	case classDrawn:
 		return s, step{action: actRewatch}

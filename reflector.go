@@ -22,6 +22,7 @@ type ReflectorOptions struct {
 	Name                 string                               // in logs, errors and Status; "": what the source calls itself (fmt.Stringer), or the object's type
 	LabelSelector        string                               // as in metav1.ListOptions; "": all
 	FieldSelector        string                               // as in metav1.ListOptions; "": all
+	Shard                Shard                                // the part of the collection to mirror; zero: all of it
 	Example              Object                               // its Go type, and its kind if it is unstructured, is what the source must send; nil: T decides alone
 	NotOlderThan         string                               // the first list is at least this resource version; "": any state that the server has cached
 	MostRecent           bool                                 // the first list is a consistent read; not together with NotOlderThan
@@ -53,6 +54,8 @@ func (o ReflectorOptions) withDefaults(name string) ReflectorOptions {
 		panic("informer: NewReflector: negative Resync")
 	case o.NotOlderThan != "" && o.MostRecent:
 		panic("informer: NewReflector: NotOlderThan and MostRecent exclude each other")
+	case o.Shard.check() != nil:
+		panic(fmt.Sprintf("informer: NewReflector: %v", o.Shard.check()))
 	}
 	if o.Name == "" {
 		o.Name = name
@@ -76,18 +79,22 @@ func (o ReflectorOptions) withDefaults(name string) ReflectorOptions {
 //
 // Concurrency: all methods may be called from any goroutine.
 type Reflector struct {
-	source  ListerWatcher
-	target  target
-	resync  resyncer // nil where the sink has none
-	options ReflectorOptions
-	backoff *backoff.Manager
-	report  *reporter
-	draw    chan string // holds the version that somebody waits for
-	started atomic.Bool
-	rounds  sync.Mutex // held by the round that runs
+	source    ListerWatcher
+	target    target
+	resync    resyncer // nil where the sink has none
+	options   ReflectorOptions
+	backoff   *backoff.Manager
+	report    *reporter
+	draw      chan string   // holds the version that somebody waits for
+	reshard   chan struct{} // nextShard has changed
+	nextShard atomic.Pointer[Shard]
+	started   atomic.Bool
+	rounds    sync.Mutex // held by the round that runs
 
 	// What follows belongs to the round that runs.
 	synced       bool      // a list was committed
+	shard        Shard     // of the list or the watch under way
+	listedShard  Shard     // of the last list that was committed
 	reached      string    // R, the version to resume from
 	consistent   bool      // the next list is at ""
 	noMatch      bool      // the source does not know resourceVersionMatch
@@ -103,13 +110,12 @@ type Reflector struct {
 	want         string    // the version that the next list has to reach; "": R
 	history      history
 	hashes       map[uint64]struct{}
-	broke        func() // told of a break of the history; nil: nobody
 }
 
 // NewReflector returns a Reflector; Run starts it.
 //
 // It panics if source or sink is nil, if a period is negative where that has no meaning,
-// or if NotOlderThan and MostRecent are both set.
+// if NotOlderThan and MostRecent are both set, or if the Shard is none.
 func NewReflector[T Object](source ListerWatcher, sink Sink[T], options ReflectorOptions) *Reflector {
 	if source == nil || sink == nil {
 		panic("informer: NewReflector: nil source or sink")
@@ -120,7 +126,9 @@ func NewReflector[T Object](source ListerWatcher, sink Sink[T], options Reflecto
 		target:  target,
 		options: options.withDefaults(nameOf(source, target.name())),
 		draw:    make(chan string, 1),
+		reshard: make(chan struct{}, 1),
 	}
+	r.nextShard.Store(&r.options.Shard)
 	r.resync, _ = any(sink).(resyncer)
 	r.report = newReporter(&r.options)
 	r.backoff = backoff.New(r.backoffOptions())
@@ -207,6 +215,7 @@ func (r *Reflector) ListAndWatch(ctx context.Context) error {
 // it returns, or by a list.
 func (r *Reflector) begin(ctx context.Context) (*stream, error) {
 	for {
+		r.adoptShard()
 		list, initial := firstVersion(&r.options, r.synced, r.consistent, newest(r.reached, r.want))
 		if !r.asksInitial() {
 			return nil, r.list(ctx, list)

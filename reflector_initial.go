@@ -14,7 +14,7 @@ import (
 
 // asksInitial reports whether this round begins with a watch-list.
 func (r *Reflector) asksInitial() bool {
-	if r.options.InitialEventsTimeout < 0 || time.Now().Before(r.refusedUntil) {
+	if r.options.InitialEventsTimeout < 0 || time.Now().Before(r.refusedUntil) || r.shardUnlisted() {
 		return false
 	}
 	source, ok := r.source.(interface{ IsWatchListSemanticsUnSupported() bool })
@@ -106,6 +106,9 @@ func (l *listing) initial(s *stream, event watch.Event) (marker string, err erro
 	case watch.Added, watch.Modified:
 		err = l.item(event.Object)
 	case watch.Deleted:
+		if l.r.elsewhere(event.Object) {
+			break
+		}
 		if err = l.staging.remove(event.Object); err != nil {
 			err = l.unusable(event.Object, err)
 		}

@@ -51,6 +51,7 @@ func (r *Reflector) listOptions(version string, noMatch bool) metav1.ListOptions
 	options := metav1.ListOptions{
 		LabelSelector:   r.options.LabelSelector,
 		FieldSelector:   r.options.FieldSelector,
+		ShardSelector:   r.shard.selector(),
 		ResourceVersion: version,
 	}
 	if version != "" && version != "0" && !noMatch {
@@ -71,7 +72,11 @@ func (r *Reflector) listOnce(ctx context.Context, options metav1.ListOptions) (e
 	if err != nil {
 		return err
 	}
-	return l.commit(options.ResourceVersion, list.ResourceVersion)
+	if err := l.commit(options.ResourceVersion, list.ResourceVersion); err != nil {
+		return err
+	}
+	r.report.cutBy(list.ShardInfo != nil && options.ShardSelector != "" && list.ShardInfo.Selector == options.ShardSelector)
+	return nil
 }
 
 // listing is a list or the initial events of a watch-list on their way into the sink.
@@ -89,7 +94,7 @@ type listing struct {
 }
 
 func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
-	staging, err := r.target.begin(ctx)
+	staging, err := r.target.begin(ctx, r.rescoped())
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +225,7 @@ func (l *listing) retry(ctx context.Context, _ int, err error) error {
 // restart drops what was staged: one whole list follows.
 func (l *listing) restart() {
 	l.staging.abort()
-	l.staging, l.broken = l.r.target.begin(l.ctx)
+	l.staging, l.broken = l.r.target.begin(l.ctx, l.r.rescoped())
 	l.items = 0
 	clear(l.aside)
 	clear(l.hashes)
@@ -229,6 +234,9 @@ func (l *listing) restart() {
 // known says whether the sink holds the item in the very bytes that the list has.
 func (l *listing) known(item metav1.Object, hash uint64) bool {
 	l.hashes[hash] = struct{}{}
+	if !l.r.shard.holdsObject(item) {
+		return true // of no interest: not even decoded
+	}
 	if _, same := l.r.hashes[hash]; !same || l.broken != nil || item.GetResourceVersion() == "" {
 		return false
 	}
@@ -252,6 +260,9 @@ func (l *listing) item(obj runtime.Object) error {
 		if l.late != nil {
 			l.late.Reset(listTimeout)
 		}
+	}
+	if l.r.elsewhere(obj) {
+		return nil
 	}
 	err := l.staging.put(obj)
 	if err == nil {
@@ -314,7 +325,7 @@ func (l *listing) commit(asked, version string) error {
 	l.staging = nil
 	from := r.reached
 	r.synced, r.reached, r.consistent, r.hashes = true, version, false, l.hashes
-	r.initialTries, r.want = 0, ""
+	r.initialTries, r.want, r.listedShard = 0, "", r.shard
 	r.backoff.Success()
 	r.report.committed(l.ctx, version, l.aside)
 	r.settleHistory(l.ctx, broken, from, version)

@@ -61,14 +61,8 @@ func (r *Reflector) relist(ctx context.Context, o outcome, next step) error {
 // The error is that of ctx, or one that ends Run; everything else is the outcome.
 func (r *Reflector) follow(ctx context.Context, s *stream) (outcome, error) {
 	if s == nil {
-		if err := r.apart(ctx, &r.paced, watchPace); err != nil {
-			return outcome{}, err
-		}
-		if err := r.checkIfDue(ctx); err != nil {
-			return outcome{class: classify(err), err: err}, context.Cause(ctx)
-		}
 		var err error
-		if s, err = r.open(ctx, r.watchOptions()); err != nil {
+		if s, err = r.nextStream(ctx); err != nil {
 			return outcome{class: classify(err), err: err}, context.Cause(ctx)
 		}
 	}
@@ -90,11 +84,24 @@ func (r *Reflector) follow(ctx context.Context, s *stream) (outcome, error) {
 		o.class = classDrawn
 	case errors.Is(err, errWanted):
 		o.class = classWanted
+	case errors.Is(err, errResharded):
+		o.class = classResharded
 	default:
 		o.class, o.err = classify(err), err
 	}
 	r.traceWatchEnd(s, o)
 	return o, context.Cause(ctx)
+}
+
+// nextStream opens the watch again.
+func (r *Reflector) nextStream(ctx context.Context) (*stream, error) {
+	if err := r.apart(ctx, &r.paced, watchPace); err != nil {
+		return nil, err
+	}
+	if err := r.checkIfDue(ctx); err != nil {
+		return nil, err
+	}
+	return r.open(ctx, r.watchOptions())
 }
 
 // apart waits until the pause since the last time is over, so that a server that ends
@@ -118,6 +125,7 @@ func (r *Reflector) watchOptions() metav1.ListOptions {
 	return metav1.ListOptions{
 		LabelSelector:       r.options.LabelSelector,
 		FieldSelector:       r.options.FieldSelector,
+		ShardSelector:       r.shard.selector(),
 		ResourceVersion:     r.reached,
 		TimeoutSeconds:      &timeout,
 		AllowWatchBookmarks: true,
@@ -162,6 +170,9 @@ func noAnswer(ctx context.Context, err error) error {
 // consume hands on the events of a stream. It always returns an error: why there are no more.
 func (r *Reflector) consume(ctx context.Context, s *stream) error {
 	for {
+		if r.shardChanged() {
+			return errResharded
+		}
 		event, err := s.next(ctx, r.wishes())
 		switch {
 		case errors.Is(err, errWoken):
@@ -173,6 +184,8 @@ func (r *Reflector) consume(ctx context.Context, s *stream) error {
 		case errors.Is(err, errHealthy):
 			r.well(ctx)
 			continue
+		case errors.Is(err, errResharded):
+			continue // to look above
 		case errors.Is(err, errDrawn):
 			if err := r.drawOrList(s); err != nil {
 				return err
@@ -192,7 +205,7 @@ func (r *Reflector) consume(ctx context.Context, s *stream) error {
 
 // wishes are what the reader of a stream may be called away for.
 func (r *Reflector) wishes() wishes {
-	w := wishes{draw: r.draw}
+	w := wishes{draw: r.draw, reshard: r.reshard}
 	if at, due := r.history.due(); due {
 		w.wake = at
 	}
@@ -251,8 +264,12 @@ func (r *Reflector) event(ctx context.Context, s *stream, event watch.Event) err
 	if identified && r.alarming(event, m) {
 		return fmt.Errorf("%w: object %s at %s", errAlarm, JoinKey(m.GetNamespace(), m.GetName()), m.GetResourceVersion())
 	}
-	skipped := false
-	if err := r.noted(ctx, r.target.apply(ctx, event.Type, event.Object)); err != nil {
+	skipped := r.elsewhere(event.Object)
+	if skipped {
+		if err := r.pushOut(ctx, event.Type, m); err != nil {
+			return err
+		}
+	} else if err := r.noted(ctx, r.target.apply(ctx, event.Type, event.Object)); err != nil {
 		if !r.skips(ctx, event.Object, err) {
 			return err
 		}
@@ -281,11 +298,16 @@ func (r *Reflector) skips(ctx context.Context, obj runtime.Object, err error) bo
 		return false
 	}
 	r.report.setAside(ctx, m, r.named(poison))
+	return r.loseOther(ctx, m) == nil
+}
+
+// loseOther has the sink let go of an object with the name of m and another UID: it is
+// gone, because m has taken its name.
+func (r *Reflector) loseOther(ctx context.Context, m metav1.Object) error {
 	if _, uid, known := r.target.identity(m); known && !sameUID(uid, m.GetUID()) {
-		// The object that the sink holds is gone; another one has taken its name.
-		return r.noted(ctx, r.target.lose(ctx, m)) == nil
+		return r.noted(ctx, r.target.lose(ctx, m))
 	}
-	return true
+	return nil
 }
 
 // moved makes the version of an event the one to resume from, unless it is an older one,

@@ -20,6 +20,7 @@ type place interface {
 	remove()
 	waitRemoved(ctx context.Context) error
 	refilter()
+	owner() any // the informer
 }
 
 type registrationKey struct{}

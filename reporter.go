@@ -25,6 +25,8 @@ type reporter struct {
 	name    string
 	onError func(ctx context.Context, err error)
 	traces  []*Trace
+	bell    func() // rung when failed or poison changes; nil: nobody listens
+	fell    func() // called after each failure; nil: nobody listens
 
 	mu        sync.Mutex
 	status    SourceStatus
@@ -49,6 +51,9 @@ func newReporter(o *ReflectorOptions) *reporter {
 		lastAside: map[string]string{},
 	}
 }
+
+// watched has two functions called, before Run.
+func (r *reporter) watched(bell, fell func()) { r.bell, r.fell = bell, fell }
 
 // each calls fn for every trace.
 func (r *reporter) each(fn func(t *Trace)) {
@@ -91,6 +96,9 @@ func (r *reporter) aside() []Quarantined {
 func (r *reporter) wakeLocked() {
 	close(r.changed)
 	r.changed = make(chan struct{})
+	if r.bell != nil {
+		r.bell()
+	}
 }
 
 func (r *reporter) phase(phase Phase) {
@@ -171,7 +179,7 @@ func (r *reporter) committed(ctx context.Context, version string, aside map[stri
 	defer r.good(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.status.ResourceVersion = version
+	r.status.ResourceVersion, r.status.Synced = version, true
 	r.phaseLocked(PhaseWatching)
 	clear(r.poison)
 	maps.Copy(r.poison, aside)
@@ -190,6 +198,13 @@ func (r *reporter) historyBreak(ctx context.Context, from, to string) {
 	if r.onError != nil {
 		r.onError(ctx, err)
 	}
+}
+
+// cutBy says whether the server cuts the shard out.
+func (r *reporter) cutBy(server bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.ServerShard = server
 }
 
 // reached says that the version to resume from has moved.
@@ -234,6 +249,9 @@ func (r *reporter) failure(ctx context.Context, err error) {
 	r.mu.Unlock()
 	if news {
 		klog.FromContext(ctx).Error(err, "Source fails", "source", r.name, "failures", failures)
+	}
+	if r.fell != nil {
+		r.fell()
 	}
 	if r.onError != nil {
 		r.onError(ctx, err)

@@ -9,23 +9,34 @@ import "github.com/informerkit/informer/internal/dense"
 type snapshot[T any] struct {
 	keys    dense.Frozen[string]
 	objects dense.Frozen[T]
+	notes   dense.Frozen[*dense.Note] // empty, or one for each object
 	read    int
 }
 
 func snapshotOf[T any](v view[T]) snapshot[T] {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
-	return snapshot[T]{keys: v.s.table.Keys(), objects: v.s.table.Objects()}
+	return snapshot[T]{keys: v.s.table.Keys(), objects: v.s.table.Objects(), notes: v.s.table.Notes()}
+}
+
+// snapped is an object of a snapshot.
+type snapped[T any] struct {
+	key    string
+	object T
+	source string // of a union; otherwise ""
 }
 
 // next returns the next object, in no order.
-func (s *snapshot[T]) next() (key string, obj T, ok bool) {
+func (s *snapshot[T]) next() (obj snapped[T], ok bool) {
 	if s.len() == 0 {
-		return "", obj, false
+		return obj, false
 	}
-	key, obj = s.keys.At(s.read), s.objects.At(s.read)
+	obj.key, obj.object = s.keys.At(s.read), s.objects.At(s.read)
+	if s.notes.Len() > 0 {
+		obj.source = sourceIn(s.notes.At(s.read))
+	}
 	s.read++
-	return key, obj, true
+	return obj, true
 }
 
 // len returns how many objects are left.

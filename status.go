@@ -26,16 +26,16 @@ type Status struct {
 	Type            string          // Go type of the objects
 	Synced          bool            // store and handlers
 	Objects         int             // in the store
-	ResourceVersion string          // of the store
+	ResourceVersion string          // of the store; "" for a union, whose sources have their own
 	Queued          int             // keys between the reflector and the store
-	Sources         []SourceStatus  // one
+	Sources         []SourceStatus  // in the order in which they were added; one, unless it is a union
 	Handlers        []HandlerStatus // in the order in which they were added
 	Quarantined     []Quarantined   // sorted by key
 }
 
 // SourceStatus says what one source is doing. It is a copy, and marshals to JSON.
 type SourceStatus struct {
-	Name            string         // of the reflector
+	Name            string         // of the reflector; in a union that of the Source
 	ResourceVersion string         // to resume from
 	Phase           Phase          // what it is doing
 	Since           time.Time      // of the phase
@@ -46,6 +46,9 @@ type SourceStatus struct {
 	Listed          int64          // objects received, of a list on its way or of the last one
 	Abandoned       int            // calls of a List function that ignored its context and were left behind
 	Remaining       int64          // objects, of a list on its way; negative: unknown
+	ServerShard     bool           // the server cuts the Shard out; false: this side alone does, or there is none
+	Synced          bool           // its first list is in the store, or in the sink
+	Optional        bool           // of a union: it does not hold up the sync while it fails
 }
 
 // HandlerStatus says how a handler keeps up. It is a copy, and marshals to JSON.

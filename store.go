@@ -31,6 +31,7 @@ type state[T any] struct {
 	w        sync.Mutex
 	indexers []indexer[T] // in the order of the table's indexes
 	scratch  scratch[T]
+	notes    map[string]*dense.Note // of the sources of a union, shared by their objects; nil: none
 
 	mu      sync.RWMutex // for readers; writers hold it for the change alone
 	table   *dense.Table[T]
@@ -234,6 +235,37 @@ func (v view[T]) lookup(key string) (obj T, uid types.UID, ok bool) {
 	return obj, uid, true
 }
 
+// sourceOf returns the source of the object with the key; "" if there is but one.
+func (v view[T]) sourceOf(key string) string {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	if id, ok := v.s.table.Find(key); ok {
+		return sourceIn(v.s.table.Note(id))
+	}
+	return ""
+}
+
+// keysOf returns the keys of the objects of one source, in no order.
+func (v view[T]) keysOf(source string) []string {
+	v.s.mu.RLock()
+	keys, notes := v.s.table.Keys(), v.s.table.Notes()
+	v.s.mu.RUnlock()
+	var own []string
+	for i := range notes.Len() {
+		if sourceIn(notes.At(i)) == source {
+			own = append(own, keys.At(i))
+		}
+	}
+	return own
+}
+
+func sourceIn(note *dense.Note) string {
+	if note == nil {
+		return ""
+	}
+	return note.Source
+}
+
 // stored is an object in the store.
 type stored[T any] struct {
 	key string
@@ -265,7 +297,7 @@ func (v view[T]) entries() iter.Seq[stored[T]] {
 // identity returns version and UID as the source sent them: the object's own, unless the
 // transform changed them. That way they take no memory.
 func identity[T any](obj T, note *dense.Note) (resourceVersion string, uid types.UID) {
-	if note != nil {
+	if note != nil && !note.Own {
 		return note.Version, types.UID(note.UID)
 	}
 	m, err := accessor(obj)

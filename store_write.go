@@ -145,6 +145,7 @@ type received[T any] struct {
 	id      uint32 // where the table has the key, if it is known
 	version string
 	uid     types.UID
+	source  string // of a union; otherwise ""
 	obj     T
 }
 
@@ -158,7 +159,7 @@ func (s *state[T]) put(obj T) error {
 	if err != nil {
 		return err
 	}
-	return s.commit(append(s.scratch.ops[:0], r.op()), s.after(r.version))
+	return s.commit(append(s.scratch.ops[:0], s.op(&r)), s.after(r.version))
 }
 
 // receive takes key, version and UID from an object as it came.
@@ -229,8 +230,30 @@ func (s *state[T]) change(r *received[T]) error {
 	return nil
 }
 
-func (r *received[T]) op() dense.Op[T] {
-	return dense.Op[T]{Key: r.key, Hint: r.id, Object: r.obj, Note: noteOf(r.obj, r.version, r.uid)}
+func (s *state[T]) op(r *received[T]) dense.Op[T] {
+	note := noteOf(r.obj, r.version, r.uid)
+	switch {
+	case r.source == "":
+	case note != nil:
+		note.Source = r.source
+	default:
+		note = s.noteOfSource(r.source)
+	}
+	return dense.Op[T]{Key: r.key, Hint: r.id, Object: r.obj, Note: note}
+}
+
+// noteOfSource returns the one note of all objects of a source that need none for
+// themselves.
+func (s *state[T]) noteOfSource(source string) *dense.Note {
+	note, ok := s.notes[source]
+	if !ok {
+		if s.notes == nil {
+			s.notes = map[string]*dense.Note{}
+		}
+		note = &dense.Note{Own: true, Source: source}
+		s.notes[source] = note
+	}
+	return note
 }
 
 // noteOf returns nil where the object says itself what the source said.
@@ -261,11 +284,11 @@ func (s *state[T]) fold(deltas Deltas[T]) (op dense.Op[T], ok bool, err error) {
 	if last.Type == DeltaDeleted {
 		return dense.Op[T]{Key: last.Key, Delete: true}, true, nil
 	}
-	r := received[T]{key: last.Key, version: last.ResourceVersion, uid: last.UID, obj: last.Object}
+	r := received[T]{key: last.Key, version: last.ResourceVersion, uid: last.UID, source: last.source, obj: last.Object}
 	if _, err := accessor(last.Object); err == errNilObject {
 		return op, false, r.failure(err)
 	}
-	return r.op(), true, nil
+	return s.op(&r), true, nil
 }
 
 // anotherUID reports whether the store has an object with the key and another UID.

@@ -28,6 +28,7 @@ const stopGrace = 100 * time.Millisecond
 var (
 	errStreamEnded = errors.New("stream ended")
 	errDrawn       = errors.New("a bookmark is wanted")
+	errResharded   = errors.New("another shard is wanted")
 	errWanted      = errors.New("a version is wanted that does not come")
 	errHealthy     = errors.New("stream has lived a minute")
 	errWoken       = errors.New("the reader is wanted elsewhere")
@@ -67,12 +68,13 @@ func (s *stream) settled() { s.events = 0 }
 
 // wishes are what the reader of a stream may be called away for.
 type wishes struct {
-	draw <-chan string // a version that somebody waits for
-	wake time.Time     // errWoken is due; zero: never
+	draw    <-chan string   // a version that somebody waits for
+	reshard <-chan struct{} // another shard may be wanted
+	wake    time.Time       // errWoken is due; zero: never
 }
 
-// next waits for an event. The error is errStreamEnded, errDrawn, errHealthy and errWoken
-// (go on waiting), ErrStalled or that of ctx.
+// next waits for an event. The error is errStreamEnded, errDrawn, errResharded, errHealthy
+// and errWoken (go on waiting), ErrStalled or that of ctx.
 func (s *stream) next(ctx context.Context, w wishes) (watch.Event, error) {
 	if event, ready, err := s.ready(ctx); ready {
 		s.quiet = time.Time{}
@@ -93,6 +95,8 @@ func (s *stream) next(ctx context.Context, w wishes) (watch.Event, error) {
 		return watch.Event{}, context.Cause(ctx)
 	case s.wish = <-w.draw:
 		return watch.Event{}, errDrawn
+	case <-w.reshard:
+		return watch.Event{}, errResharded
 	case <-s.timer.C:
 		return watch.Event{}, s.silence(time.Now(), w.wake)
 	}

@@ -22,7 +22,7 @@ import (
 // identity, or no object at all), a *sinkError, or an *indexFailure (it was applied).
 type target interface {
 	apply(ctx context.Context, event watch.EventType, obj runtime.Object) error
-	begin(ctx context.Context) (staging, error)
+	begin(ctx context.Context, scope *rescope) (staging, error)
 	bookmark(ctx context.Context, resourceVersion string) error
 	lose(ctx context.Context, obj metav1.Object) error
 	identity(obj metav1.Object) (resourceVersion string, uid types.UID, ok bool)
@@ -201,8 +201,17 @@ func isStatus(obj runtime.Object, kind schema.GroupVersionKind) bool {
 	return typed || kind.Kind == "Status" && kind.Group == "" && kind.Version == "v1"
 }
 
-func (t *typedTarget[T]) begin(ctx context.Context) (staging, error) {
-	replacement, err := t.sink.BeginReplace(ctx)
+// rescoper is a Sink that tells what left the scope of a list from what was deleted.
+type rescoper[T any] interface {
+	beginRescoped(ctx context.Context, scope *rescope) (Replacement[T], error)
+}
+
+func (t *typedTarget[T]) begin(ctx context.Context, scope *rescope) (staging, error) {
+	begin := t.sink.BeginReplace
+	if sink, ok := t.sink.(rescoper[T]); ok && scope != nil {
+		begin = func(ctx context.Context) (Replacement[T], error) { return sink.beginRescoped(ctx, scope) }
+	}
+	replacement, err := begin(ctx)
 	if err != nil {
 		return nil, &sinkError{err}
 	}

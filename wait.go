@@ -45,12 +45,18 @@ func (i *Informer[T]) WaitForSync(ctx context.Context) error {
 
 // late returns who holds up the sync.
 func (i *Informer[T]) late() []string {
-	if !i.listed.HasSynced() {
-		return []string{i.name}
-	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	var names []string
+	if !i.listed.HasSynced() {
+		for _, m := range i.unlistedLocked() {
+			names = append(names, m.name)
+		}
+		if len(names) == 0 {
+			return []string{i.name} // Run has not begun
+		}
+		return names
+	}
 	for d := range i.unsynced {
 		names = append(names, d.name)
 	}
@@ -59,93 +65,171 @@ func (i *Informer[T]) late() []string {
 }
 
 // WaitForResourceVersion waits until the store has reached the version, as a write to
-// this resource of this source returned it; "" and "0" stand for the first list.
+// this resource of this source returned it; "" and "0" stand for the first list. Of a
+// union, it waits for the named sources, or for all that there are as it is called; one
+// that is removed meanwhile is waited for no more.
 //
 // Versions are compared as numbers. If one is none, as some sources have them, the wait
-// ends when the store's version, or that of an event that it took, is equal to the wanted
-// one, or when an object with that version is in the store as the wait begins; it never
-// ends early, and may not end by itself if all that had been replaced by then.
+// ends when the source's version, or that of an event that the store took, is equal to the
+// wanted one, or when an object with that version is in the store as the wait begins; it
+// never ends early, and may not end by itself if all that had been replaced by then.
 //
 // A store that does not get there in a second asks the server for a bookmark, by a short
 // watch, at most every 5 seconds. Where that has brought nothing, because nothing of the
 // resource was written meanwhile, it lists the collection, at most once a minute.
 //
 // Errors: a *WaitError, of ctx, of ErrStopped once Run has returned, or of
-// ErrHistoryBreak if the source was restored to an older state meanwhile; with the last
-// failure of the source. ErrInHandler if ctx is that of a handler with a Limit, which
-// would hold up the store.
-func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
-	wait := &WaitError{Name: i.name, For: "resource version " + strconv.Quote(resourceVersion), Late: []string{i.name}}
-	if resourceVersion == "" || resourceVersion == "0" {
-		return i.awaitListed(ctx, wait)
+// ErrHistoryBreak if a source was restored to an older state meanwhile; with the last
+// failure of the source, and with the names of the sources that are late. ErrInHandler if
+// ctx is that of a handler with a Limit, which would hold up the store. A source that there
+// is not, with those that there are.
+func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersion string, sources ...string) error {
+	wait := &WaitError{Name: i.name, For: "resource version " + strconv.Quote(resourceVersion)}
+	if resourceVersion == "0" {
+		resourceVersion = ""
 	}
-	w := &versionWait{want: resourceVersion, end: make(chan error, 1)}
-	if i.addVersionWait(w) {
-		return nil
+	w := &versionWait[T]{want: resourceVersion, end: make(chan error, 1)}
+	if reached, err := i.addVersionWait(w, sources); reached || err != nil {
+		return i.endWait(wait, err)
 	}
 	defer i.removeVersionWait(w)
+	err := i.awaitVersion(ctx, w)
+	if err != nil {
+		i.mu.Lock()
+		wait.Late = w.lateLocked()
+		i.mu.Unlock()
+	}
+	return i.endWait(wait, err)
+}
+
+func (i *Informer[T]) awaitVersion(ctx context.Context, w *versionWait[T]) error {
 	if i.holdsUp(ctx) {
-		return i.endWait(wait, ErrInHandler)
+		return ErrInHandler
 	}
 	timer := time.NewTimer(drawAfter)
 	defer timer.Stop()
 	for {
 		select {
 		case err := <-w.end:
-			return i.endWait(wait, err)
+			return err
 		case <-timer.C:
-			if i.listed.HasSynced() {
-				i.reflector.drawBookmark(resourceVersion)
-			}
+			i.drawVersions(w)
 			timer.Reset(drawAgain)
 		case <-ctx.Done():
-			return i.endWait(wait, context.Cause(ctx))
+			return context.Cause(ctx)
 		case <-i.stopped:
-			return i.endWait(wait, i.stopCause(ctx))
+			return i.stopCause(ctx)
 		}
 	}
 }
 
 // versionWait is a WaitForResourceVersion under way.
-type versionWait struct {
-	want string
-	end  chan error // nil: reached
+type versionWait[T Object] struct {
+	want    string       // "": the first list
+	end     chan error   // nil: reached
+	pending []*member[T] // guarded by Informer.mu
+}
+
+func (w *versionWait[T]) lateLocked() []string {
+	var names []string
+	for _, m := range w.pending {
+		names = append(names, m.name)
+	}
+	return names
 }
 
 // addVersionWait reports that the version is reached, or has the wait woken.
-func (i *Informer[T]) addVersionWait(w *versionWait) (reached bool) {
+func (i *Informer[T]) addVersionWait(w *versionWait[T], sources []string) (reached bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	at := i.store.ResourceVersion()
-	if reachedVersion(at, w.want) || opaque(at, w.want) && i.holdsVersion(w.want) {
-		return true
+	w.pending = slices.Clone(i.members)
+	if len(sources) > 0 {
+		w.pending = nil
+	}
+	for _, name := range sources {
+		m := i.memberLocked(name)
+		if m == nil {
+			return false, i.unknownSourceLocked(name)
+		}
+		w.pending = append(w.pending, m)
+	}
+	w.pending = slices.DeleteFunc(w.pending, func(m *member[T]) bool {
+		at := i.versionLocked(m)
+		return i.reachedLocked(m, w.want) || w.want != "" && opaque(at, w.want) && i.holdsVersion(m, w.want)
+	})
+	if len(w.pending) == 0 {
+		return true, nil
 	}
 	i.versions = append(i.versions, w)
-	return false
+	return false, nil
 }
 
-func (i *Informer[T]) removeVersionWait(w *versionWait) {
+// versionLocked returns the version of a source that the store has reached.
+func (i *Informer[T]) versionLocked(m *member[T]) string {
+	if i.union {
+		return m.version
+	}
+	return i.store.ResourceVersion()
+}
+
+func (i *Informer[T]) reachedLocked(m *member[T], want string) bool {
+	if want == "" {
+		return m.listed
+	}
+	return reachedVersion(i.versionLocked(m), want)
+}
+
+// drawVersions asks the sources that are late for a sign.
+func (i *Informer[T]) drawVersions(w *versionWait[T]) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.versions = slices.DeleteFunc(i.versions, func(other *versionWait) bool { return other == w })
+	for _, m := range w.pending {
+		if m.listed && w.want != "" {
+			m.reflector.drawBookmark(w.want)
+		}
+	}
+}
+
+func (i *Informer[T]) removeVersionWait(w *versionWait[T]) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.versions = slices.DeleteFunc(i.versions, func(other *versionWait[T]) bool { return other == w })
 }
 
 // wakeVersionsLocked ends the waits that a batch has answered.
-func (i *Informer[T]) wakeVersionsLocked(b batch[T], before string) {
-	if len(i.versions) == 0 {
-		return
-	}
-	at := i.store.ResourceVersion()
-	broke := wentBack(before, at)
-	i.versions = slices.DeleteFunc(i.versions, func(w *versionWait) bool {
+func (i *Informer[T]) wakeVersionsLocked(b batch[T]) {
+	i.versions = slices.DeleteFunc(i.versions, func(w *versionWait[T]) bool {
+		broke := false
+		w.pending = slices.DeleteFunc(w.pending, func(m *member[T]) bool {
+			if i.reachedLocked(m, w.want) || w.want != "" && opaque(i.versionLocked(m), w.want) && broughtVersion(b, m, w.want) {
+				return true
+			}
+			broke = broke || m.broke
+			return false
+		})
 		switch {
-		case reachedVersion(at, w.want) || opaque(at, w.want) && broughtVersion(b, w.want):
+		case len(w.pending) == 0:
 			w.end <- nil
 		case broke:
 			w.end <- ErrHistoryBreak
 		default:
 			return false
 		}
+		return true
+	})
+	for _, m := range i.members {
+		m.broke = false
+	}
+}
+
+// endVersionsLocked lets the waits go on without a source that was removed.
+func (i *Informer[T]) endVersionsLocked(removed *member[T]) {
+	i.versions = slices.DeleteFunc(i.versions, func(w *versionWait[T]) bool {
+		w.pending = slices.DeleteFunc(w.pending, func(m *member[T]) bool { return m == removed })
+		if len(w.pending) > 0 {
+			return false
+		}
+		w.end <- nil
 		return true
 	})
 }
@@ -170,10 +254,10 @@ func wentBack(before, at string) bool {
 	return err == nil && order < 0
 }
 
-func broughtVersion[T any](b batch[T], version string) bool {
+func broughtVersion[T Object](b batch[T], m *member[T], version string) bool {
 	for _, deltas := range b.keys {
 		for n := range deltas {
-			if deltas[n].ResourceVersion == version {
+			if deltas[n].ResourceVersion == version && m.sent(deltas[n].source) {
 				return true
 			}
 		}
@@ -181,9 +265,12 @@ func broughtVersion[T any](b batch[T], version string) bool {
 	return false
 }
 
-func (i *Informer[T]) holdsVersion(version string) bool {
+// sent reports whether what has this source is from the member.
+func (m *member[T]) sent(source string) bool { return m.feed == nil || m.name == source }
+
+func (i *Informer[T]) holdsVersion(m *member[T], version string) bool {
 	for _, key := range i.store.Keys() {
-		if at, _, ok := i.store.Identity(key); ok && at == version {
+		if at, _, ok := i.store.Identity(key); ok && at == version && m.sent(i.store.sourceOf(key)) {
 			return true
 		}
 	}
@@ -204,12 +291,13 @@ func (i *Informer[T]) WaitFor(ctx context.Context, key string, condition func(ob
 	wait := &WaitError{Name: i.name, For: "object " + key, Late: []string{i.name}}
 	var none T
 	if err := i.awaitListed(ctx, wait); err != nil {
+		wait.Late = i.late()
 		return none, err
 	}
 	woken := i.addKeyWait(key)
 	defer i.removeKeyWait(key, woken)
 	for {
-		failure, _ := i.reflector.lastFailure() // before the looks, so that none is missed
+		failure, _ := i.lastFailure() // before the looks, so that none is missed
 		obj, ok := i.store.Get(key)
 		if condition(obj, ok) {
 			return obj, nil
@@ -267,7 +355,7 @@ func (i *Informer[T]) wakeKeysLocked(b batch[T]) {
 
 // setAside returns why the object with the key is not in the store as it is.
 func (i *Informer[T]) setAside(key string) error {
-	for _, q := range i.reflector.quarantined() {
+	for _, q := range i.quarantined() {
 		if q.Key == key {
 			return &ObjectError{
 				Source: q.Source, Key: q.Key, UID: q.UID, ResourceVersion: q.ResourceVersion, Err: errors.New(q.Error),
@@ -331,7 +419,7 @@ func (i *Informer[T]) endWait(wait *WaitError, cause error) error {
 		return nil
 	}
 	wait.Cause = cause
-	_, wait.Last = i.reflector.lastFailure()
+	_, wait.Last = i.lastFailure()
 	if wait.Last == nil {
 		i.mu.Lock()
 		wait.Last = i.failure

@@ -48,7 +48,11 @@ func (c *clock) advance() {
 }
 
 // Note is what is known of an object that it does not say itself.
-type Note struct{ Version, UID string }
+type Note struct {
+	Version, UID string
+	Own          bool   // the object says both of them itself, so that many objects can share the note
+	Source       string // that sent it; "": the only one
+}
 
 // Op puts an object, or deletes one.
 type Op[T any] struct {
