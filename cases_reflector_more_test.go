@@ -75,6 +75,7 @@ func casesReflectorMore(t *testing.T) {
 		t.Run(id, func(t *testing.T) { synctest.Test(t, test) })
 	}
 	t.Run("R28", caseR28Failures)
+	t.Run("R29", caseR29)
 }
 
 // R01: each end is told to the hook, and the log has it once; the tries are apart.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/informerkit/informer/pager"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -149,7 +148,7 @@ func (l *listing) fetch(ctx context.Context, options metav1.ListOptions) (runtim
 		return nil, err
 	}
 	if status, ok := page.(*metav1.Status); ok && status != nil {
-		return nil, apierrors.FromObject(status)
+		return nil, statusError(status)
 	}
 	if page == nil {
 		return nil, fmt.Errorf("%w: nil", ErrNotAList)

@@ -294,9 +294,18 @@ func (r *Reflector) moved(ctx context.Context, event watch.Event, m metav1.Objec
 // streamError is what an ERROR event says.
 func streamError(obj runtime.Object) error {
 	if status, ok := obj.(*metav1.Status); ok && status != nil {
-		return apierrors.FromObject(status)
+		return statusError(status)
 	}
 	return fmt.Errorf("ERROR event with %T in the place of a Status", obj)
+}
+
+// statusError is a Status as an error, with a text where the server gave it none.
+func statusError(status *metav1.Status) error {
+	err := &apierrors.StatusError{ErrStatus: *status}
+	if status.Message == "" {
+		err.ErrStatus.Message = fmt.Sprintf("a Status without a message, code %d, reason %q", status.Code, status.Reason)
+	}
+	return err
 }
 
 func (r *Reflector) traceWatchEnd(s *stream, o outcome) {
