@@ -136,7 +136,7 @@ func caseR15(t *testing.T) {
 	for range 9 {
 		s.watch("ERR500")
 	}
-	_, log, errs := s.runLogged(t, informer.ReflectorOptions{}, 10*time.Minute)
+	_, log, errs := s.runLogged(t, informer.ReflectorOptions{}, 5*time.Minute)
 	calls := s.made()
 	for i, least := 2, 800*time.Millisecond; i < 4; i, least = i+1, least*2 {
 		if gap := calls[i].at - calls[i-1].at; gap < least || gap > 2*least {

@@ -72,6 +72,8 @@ type fifoReplacement[T any] struct {
 	items []stagedItem[T] // in order of first arrival
 	index map[string]int  // key → index in items
 	ended bool
+	// repaired is what a Commit has changed because of CauseVerify.
+	repaired []*ObjectError
 }
 
 // stagedItem is less than a delta: there is one for each unchanged object, too.
@@ -266,19 +268,26 @@ func (r *fifoReplacement[T]) queueLocked() {
 	f.queue.grow(r.changed() + len(gone))
 	for i := range r.items {
 		if item := &r.items[i]; item.verdict == itemChanged {
-			f.pushLocked(Delta[T]{
+			r.pushLocked(Delta[T]{
 				Type: DeltaReplaced, Key: item.key, Object: item.object,
-				ResourceVersion: item.version, UID: item.uid, Cause: r.cause,
+				ResourceVersion: item.version, UID: item.uid,
 			})
 		}
 	}
 	for _, d := range gone {
-		d.Cause = r.cause
-		f.pushLocked(d)
+		r.pushLocked(d)
 	}
 	if f.firstReplace == 0 {
 		f.firstReplace = f.position
 	}
+}
+
+func (r *fifoReplacement[T]) pushLocked(d Delta[T]) {
+	d.Cause = r.cause
+	if r.cause == CauseVerify {
+		r.repaired = append(r.repaired, &ObjectError{Key: d.Key, UID: d.UID, ResourceVersion: d.ResourceVersion, Err: ErrRepaired})
+	}
+	r.f.pushLocked(d)
 }
 
 func (r *fifoReplacement[T]) changed() int {

@@ -84,6 +84,8 @@ func New[T Object](source ListerWatcher, options Options[T]) *Informer[T] {
 		panic("informer: New: nil source")
 	case options.Resync < 0:
 		panic("informer: New: negative Resync")
+	case options.Verify < 0:
+		panic("informer: New: negative Verify")
 	case options.WatchTimeout < 0:
 		panic("informer: New: negative WatchTimeout")
 	}

@@ -144,7 +144,9 @@ func marked() map[string]struct {
 	list := func(answers ...any) func() *script {
 		return func() *script { return newScript().list(answers...) }
 	}
-	event := func(kind watch.EventType, obj runtime.Object) watch.Event { return watch.Event{Type: kind, Object: obj} }
+	event := func(kind watch.EventType, obj runtime.Object) watch.Event {
+		return watch.Event{Type: kind, Object: obj}
+	}
 	initial := func(steps ...any) func() *script {
 		return func() *script {
 			s := newScript().list(podList("10")).watch(steps...)
@@ -262,7 +264,9 @@ func markedBodies() map[string]httpAnswer {
 	encoded := base64.StdEncoding.EncodeToString([]byte(marker))
 	good := `{"metadata":{"namespace":"ns","name":"a","uid":"u","resourceVersion":"9"},"data":{"k":"` + encoded + `"}}`
 	bodies := map[string]httpAnswer{}
-	list := func(name, items string) { bodies["list, "+name] = httpAnswer{200, "application/json", head + items, ""} }
+	list := func(name, items string) {
+		bodies["list, "+name] = httpAnswer{200, "application/json", head + items, ""}
+	}
 	stream := func(name, events string) {
 		bodies["watch, "+name] = httpAnswer{200, "application/json", head + good + "]}", events}
 	}

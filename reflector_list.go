@@ -272,6 +272,7 @@ func (l *listing) commit(asked, version string) error {
 	from := r.reached
 	r.synced, r.reached, r.consistent, r.hashes = true, version, false, l.hashes
 	r.initialTries, r.want = 0, ""
+	r.planVerify()
 	r.backoff.Success()
 	r.report.committed(l.ctx, version, l.aside)
 	r.settleHistory(l.ctx, broken, from, version)

@@ -147,6 +147,9 @@ func (r *Reflector) open(ctx context.Context, options metav1.ListOptions) (*stre
 // consume hands on the events of a stream. It always returns an error: why there are no more.
 func (r *Reflector) consume(ctx context.Context, s *stream) error {
 	for {
+		if err := r.verifyIfDue(ctx, s); err != nil {
+			return err
+		}
 		event, err := s.next(ctx, r.wishes())
 		switch {
 		case errors.Is(err, errWoken):
@@ -177,8 +180,8 @@ func (r *Reflector) consume(ctx context.Context, s *stream) error {
 
 // wishes are what the reader of a stream may be called away for.
 func (r *Reflector) wishes() wishes {
-	w := wishes{draw: r.draw}
-	if at, due := r.history.due(); due {
+	w := wishes{draw: r.draw, wake: r.verifyAt}
+	if at, due := r.history.due(); due && (w.wake.IsZero() || at.Before(w.wake)) {
 		w.wake = at
 	}
 	return w
