@@ -247,7 +247,7 @@ func (l *listing) unusable(obj runtime.Object, err error) error {
 		l.staging.keep(m)
 	}
 	l.aside = append(l.aside, quarantineOf(named))
-	l.r.report.note(l.ctx, named)
+	l.r.report.noteObject(l.ctx, named)
 	return nil
 }
 

@@ -33,7 +33,17 @@ type reporter struct {
 	poison  map[string]Quarantined // by key
 	logged  string                 // what the log knows of the failures
 	repeats int                    // not logged since
+	notes   map[string]noted       // what asks for no delay, by kind
 }
+
+// noted is when a note was logged last, and how often it was not since.
+type noted struct {
+	at       time.Time
+	unlogged int
+}
+
+// noteAgain is when a note that comes again and again is logged once more.
+const noteAgain = 10 * time.Minute
 
 func newReporter(o *ReflectorOptions) *reporter {
 	return &reporter{
@@ -46,6 +56,7 @@ func newReporter(o *ReflectorOptions) *reporter {
 		},
 		changed: make(chan struct{}),
 		poison:  map[string]Quarantined{},
+		notes:   map[string]noted{},
 	}
 }
 
@@ -176,7 +187,10 @@ func (r *reporter) committed(ctx context.Context, version string, aside []Quaran
 		r.poison[q.Key] = q
 	}
 	r.wakeLocked()
-	r.goodLocked(ctx)
+	r.status.LastContact = time.Now()
+	if failure, ok := errors.AsType[*SourceError](r.failed); !ok || failure.Operation != "watch" {
+		r.goodLocked(ctx) // a list says nothing about a watch that fails
+	}
 }
 
 // historyBreak is loud: the collection went back, and what it held since is gone.
@@ -256,6 +270,12 @@ func kindOfFailure(err error) string {
 	if object, ok := errors.AsType[*ObjectError](err); ok {
 		kind += " " + object.Key
 	}
+	if index, ok := errors.AsType[*IndexError](err); ok {
+		kind += " " + index.Index
+	}
+	if errors.Is(err, ErrWrongType) {
+		kind += " of another type"
+	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		kind += " " + string(status.Status().Reason)
@@ -263,26 +283,53 @@ func kindOfFailure(err error) string {
 	return kind
 }
 
-// note tells of what asks for no delay: of one object, of a stall, of a resync.
+// note tells of what asks for no delay: of a stall, of a resync, of an index.
 func (r *reporter) note(ctx context.Context, err error) {
-	if object, ok := errors.AsType[*ObjectError](err); ok {
-		klog.FromContext(ctx).Error(object.Err, "Object is set aside", "source", r.name,
-			"key", object.Key, "uid", object.UID, "resourceVersion", object.ResourceVersion)
-	} else {
-		klog.FromContext(ctx).Info("Source needs attention", "source", r.name, "err", err)
+	if unlogged, news := r.noteworthy(err); news {
+		klog.FromContext(ctx).Info("Source needs attention", "source", r.name, "err", err, "unlogged", unlogged)
 	}
 	if r.onError != nil {
 		r.onError(ctx, err)
 	}
 }
 
+// noteworthy reports whether the log is to have a note: the first of its kind, and then
+// one in a while, with the number of those in between.
+func (r *reporter) noteworthy(err error) (unlogged int, news bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kind, now := kindOfFailure(err), time.Now()
+	last, known := r.notes[kind]
+	if known && now.Sub(last.at) < noteAgain {
+		last.unlogged++
+		r.notes[kind] = last
+		return 0, false
+	}
+	r.notes[kind] = noted{at: now}
+	return last.unlogged, true
+}
+
 // setAside lists an object that an event could not bring.
 func (r *reporter) setAside(ctx context.Context, err *ObjectError) {
+	r.noteObject(ctx, err)
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.poison[err.Key] = quarantineOf(err)
 	r.wakeLocked()
+}
+
+// noteObject tells of an object that is set aside. The log has it once for each version.
+func (r *reporter) noteObject(ctx context.Context, err *ObjectError) {
+	r.mu.Lock()
+	known := r.poison[err.Key] == quarantineOf(err)
 	r.mu.Unlock()
-	r.note(ctx, err)
+	if !known {
+		klog.FromContext(ctx).Error(err.Err, "Object is set aside", "source", r.name,
+			"key", err.Key, "uid", err.UID, "resourceVersion", err.ResourceVersion)
+	}
+	if r.onError != nil {
+		r.onError(ctx, err)
+	}
 }
 
 // applied takes an object off the list of those set aside.
