@@ -207,6 +207,10 @@ func checkTold(t *testing.T, m *mode, at stage, f fault) {
 	if (status.Failures > 0) != (wait.Last != nil) || wait.Last != nil && wait.Last.Error() != status.LastError {
 		t.Errorf("wait: %v; status: %+v", err, status)
 	}
+	failure, log := end()
+	if failure != nil {
+		t.Errorf("Run: %v", failure)
+	}
 	stride := at == stageCheck || at == stageInitial || at == stageAsk || at == stagePage && f.name == "410" // a list is asked for instead
 	if f.err != nil && !stride && len(told) == 0 {
 		t.Errorf("the hook was not told; calls: %v", m.calls())
@@ -217,10 +221,6 @@ func checkTold(t *testing.T, m *mode, at stage, f fault) {
 		if !(errors.As(err, &source) && source.Source == "pods" || errors.As(err, &object) && object.Source == "pods") {
 			t.Errorf("told %v, which names no source", err)
 		}
-	}
-	failure, log := end()
-	if failure != nil {
-		t.Errorf("Run: %v", failure)
 	}
 	if lines := strings.Count(log, "\n"); lines > 12 || len(told) > 0 && lines == 0 {
 		t.Errorf("told %d times, and %d lines in the log:\n%s", len(told), lines, log)
