@@ -7,6 +7,7 @@ import "testing"
 // TestCases are the faults of the field, by their ids.
 func TestCases(t *testing.T) {
 	casesReflector(t)
+	casesReflectorMore(t)
 	casesPoison(t)
 	casesQueue(t)
 	casesStore(t)

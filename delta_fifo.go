@@ -124,7 +124,8 @@ type DeltaFIFO[T any] struct {
 	taken    *deltaPile[T]        // by takeBatch, until batchDone
 	flights  map[string]flight[T] // by Pop, until its process returns
 	isClosed bool
-	batching bool // takeBatch is the consumer, which moves the version itself
+	rest     chan struct{} // closed when nothing is queued; nil: nobody waits
+	batching bool          // takeBatch is the consumer, which moves the version itself
 
 	position  uint64 // of the last write
 	created   uint64 // of the last write that queued a key anew

@@ -84,6 +84,8 @@ type fifoReplacement[T any] struct {
 	items stagedItems[T] // in order of first arrival
 	index map[string]int // key → index in items
 	ended bool
+	// repaired is what a Commit has changed because of CauseVerify.
+	repaired []*ObjectError
 }
 
 // stagedItem is less than a delta: there is one for each unchanged object, too.
@@ -320,11 +322,11 @@ func (r *fifoReplacement[T]) queueLocked() {
 	f.queue.grow(r.changed() + len(gone))
 	for i := range r.items.n {
 		if item := r.items.at(i); item.verdict == itemChanged {
-			f.pushLocked(r.replaced(item, first))
+			r.pushLocked(r.replaced(item, first))
 		}
 	}
 	for i := range gone {
-		f.pushLocked(r.gone(&gone[i], first))
+		r.pushLocked(r.gone(&gone[i], first))
 	}
 	if first {
 		f.firstReplace = f.position
@@ -366,6 +368,14 @@ func namespaceOf(obj any) string {
 		return m.GetNamespace()
 	}
 	return ""
+}
+
+// pushLocked queues a delta, and writes down what was to be repaired.
+func (r *fifoReplacement[T]) pushLocked(d Delta[T]) {
+	if d.Cause == CauseVerify {
+		r.repaired = append(r.repaired, &ObjectError{Key: d.Key, UID: d.UID, ResourceVersion: d.ResourceVersion, Err: ErrRepaired})
+	}
+	r.f.pushLocked(d)
 }
 
 func (r *fifoReplacement[T]) changed() int {

@@ -211,6 +211,7 @@ func (f *DeltaFIFO[T]) settleLocked() (moved bool) {
 			store.listStored()
 		}
 	}
+	f.restLocked()
 	version, ok := f.marks.through(oldest)
 	if !ok || version == f.completed {
 		return false

@@ -80,6 +80,10 @@
 // expired version, a refused request and repeated failures without progress lead to a
 // relist. Reflector describes the rounds, and recovery.go is the table of decisions.
 //
+// ReflectorOptions.Verify bounds how long a fault of the mirror itself can last: in its
+// period the mirror is compared with a list at its very version, repaired with CauseVerify,
+// and each object reported with ErrRepaired.
+//
 // # Testing
 //
 // Package informertest has a collection in memory that answers as an API server does, for

@@ -34,6 +34,10 @@ var (
 
 // What is wrong with one object.
 var (
+	// ErrRepaired, in an *ObjectError, is an object that the mirror held in another state
+	// than the source at the same version, until ReflectorOptions.Verify found that out.
+	ErrRepaired = errors.New("informer: the mirror differed from the source, and was repaired")
+
 	errNilObject = errors.New("nil object")
 	errNoName    = errors.New("object without a name")
 	errEmptyKey  = errors.New("empty key")

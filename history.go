@@ -10,6 +10,7 @@ import (
 
 	"github.com/informerkit/informer/pager"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -57,7 +58,8 @@ type history struct {
 func (h *history) due() (at time.Time, due bool) { return h.next, h.check && !h.noCheck && !h.blind }
 
 // checkVersion asks for one object at R. It returns errBroken where the collection is
-// older than R, or the error of ctx. Without an answer there is another check in a minute.
+// older than R, an error where nobody can be reached, which is a failure, or that of ctx.
+// A check that fails in another way is made again in a minute.
 func (r *Reflector) checkVersion(parent context.Context) error {
 	ctx, cancel := context.WithTimeout(parent, checkTimeout)
 	defer cancel()
@@ -80,10 +82,19 @@ func (r *Reflector) checkVersion(parent context.Context) error {
 	switch {
 	case refusesOptions(err):
 		r.history.noCheck = true
+	case ctx.Err() == nil && isUnreachable(err): // so would the watch be
+		r.history.check, r.history.next = true, time.Time{} // after the backoff
+		return err
 	case classify(err) != classExpired: // the watch will say that
 		r.history.check = true // in a minute; the watch is opened meanwhile
 	}
 	return context.Cause(parent)
+}
+
+// isUnreachable reports whether a request did not get as far as an answer.
+func isUnreachable(err error) bool {
+	var status apierrors.APIStatus
+	return !errors.As(err, &status) && isUnanswered(err)
 }
 
 // ordered reports whether a version has an order.

@@ -132,6 +132,8 @@ func checkOptions[T Object](options Options[T], constructor string) {
 		panic("informer: " + constructor + ": negative Resync")
 	case options.WatchTimeout < 0:
 		panic("informer: " + constructor + ": negative WatchTimeout")
+	case options.Verify < 0:
+		panic("informer: " + constructor + ": negative Verify")
 	case options.MutationGuard < 0:
 		panic("informer: " + constructor + ": negative MutationGuard")
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,6 +158,92 @@ func TestModes(t *testing.T) {
 					}
 				})
 			}
+		})
+	}
+}
+
+// run starts an informer in a mode; end ends it, and returns its log.
+func (m *mode) run(t *testing.T, options informer.Options[*pod]) (mirror *informer.Informer[*pod], ctx context.Context, end func() (error, string)) {
+	options.Name, options.Transform = "pods", refuse
+	mirror = informer.New(m.source(), options)
+	base, log := logged(t.Context())
+	ctx, cancel := context.WithCancel(base)
+	done := make(chan error, 1)
+	go func() { done <- mirror.Run(ctx) }()
+	return mirror, ctx, func() (error, string) {
+		cancel()
+		return <-done, log.String()
+	}
+}
+
+// P6: what fails reaches the waits, Status and the hook each time, and the log once.
+func TestModesAreTold(t *testing.T) {
+	for _, at := range stages {
+		for _, f := range faultsAt(at) {
+			m := faultMode(at, f, false)
+			t.Run(m.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { checkTold(t, m, at, f) })
+			})
+		}
+	}
+}
+
+func checkTold(t *testing.T, m *mode, at stage, f fault) {
+	var told []error
+	options := informer.Options[*pod]{}
+	options.OnError = func(_ context.Context, err error) { told = append(told, err) }
+	mirror, ctx, end := m.run(t, options)
+	short, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	err := mirror.WaitForSync(short)
+	if err == nil {
+		err = mirror.WaitForResourceVersion(short, "1000")
+	}
+	var wait *informer.WaitError
+	if !errors.As(err, &wait) {
+		t.Fatalf("wait: %v", err)
+	}
+	status := mirror.Status().Sources[0]
+	if (status.Failures > 0) != (wait.Last != nil) || wait.Last != nil && wait.Last.Error() != status.LastError {
+		t.Errorf("wait: %v; status: %+v", err, status)
+	}
+	failure, log := end()
+	if failure != nil {
+		t.Errorf("Run: %v", failure)
+	}
+	stride := at == stageCheck || at == stageInitial || at == stageAsk || at == stagePage && f.name == "410" // a list is asked for instead
+	if f.err != nil && !stride && len(told) == 0 {
+		t.Errorf("the hook was not told; calls: %v", m.calls())
+	}
+	for _, err := range told {
+		var source *informer.SourceError
+		var object *informer.ObjectError
+		if !(errors.As(err, &source) && source.Source == "pods" || errors.As(err, &object) && object.Source == "pods") {
+			t.Errorf("told %v, which names no source", err)
+		}
+	}
+	if lines := strings.Count(log, "\n"); lines > 12 || len(told) > 0 && lines == 0 {
+		t.Errorf("told %d times, and %d lines in the log:\n%s", len(told), lines, log)
+	}
+}
+
+// StopOn ends Run with the failure that it was asked about, in every mode.
+func TestModesStop(t *testing.T) {
+	for _, m := range modes() {
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked error
+				store := informer.NewStore(informer.StoreOptions[*pod]{Transform: refuse})
+				reflector := informer.NewReflector(m.source(), m.sink(store), informer.ReflectorOptions{
+					StopOn: func(err error) bool { asked = err; return true },
+				})
+				ctx, cancel := context.WithTimeout(klog.NewContext(t.Context(), klog.Logger{}), time.Minute)
+				defer cancel()
+				err := reflector.Run(ctx)
+				if err != asked || asked != nil && ctx.Err() != nil {
+					t.Errorf("Run: %v, asked about %v", err, asked)
+				}
+			})
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -258,7 +259,7 @@ func afterExpired(s streak, o outcome) (streak, step) {
 	case s.gone == 1:
 		return s, step{action: actRelist}
 	case s.gone%maxStrikes == 0:
-		return s, step{action: actRelist, failure: true, consistent: true, report: errors.Join(errShortWindow, o.err)}
+		return s, step{action: actRelist, failure: true, consistent: true, report: fmt.Errorf("%w: %w", errShortWindow, o.err)}
 	}
 	return s, step{action: actRelist, failure: true, consistent: true, report: o.err}
 }

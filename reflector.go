@@ -31,6 +31,7 @@ type ReflectorOptions struct {
 	InitialEventsTimeout time.Duration                        // longest silence within a watch-list; 0: 10 s; negative: never ask for one
 	Backoff              backoff.Options                      // between failures
 	Resync               time.Duration                        // period of DeltaFIFO.Resync, or default of an Informer's handlers; 0: never
+	Verify               time.Duration                        // period of a list that the mirror is compared with, and repaired by, plus up to a tenth; 0: never
 	Quarantine           bool                                 // set poison objects aside from the first list on; false: only after the first sync, which they fail
 	StopOn               func(err error) bool                 // ends Run with err; nil: never
 	OnError              func(ctx context.Context, err error) // every failure of a list, a watch or an object; called synchronously; nil: none
@@ -52,6 +53,8 @@ func (o ReflectorOptions) withDefaults(name string) ReflectorOptions {
 		panic("informer: NewReflector: negative WatchTimeout")
 	case o.Resync < 0:
 		panic("informer: NewReflector: negative Resync")
+	case o.Verify < 0:
+		panic("informer: NewReflector: negative Verify")
 	case o.NotOlderThan != "" && o.MostRecent:
 		panic("informer: NewReflector: NotOlderThan and MostRecent exclude each other")
 	case o.Shard.check() != nil:
@@ -108,6 +111,7 @@ type Reflector struct {
 	fruitless    bool      // the last watch that drew one ended without any event
 	wanted       time.Time // the last list for the sake of a wait
 	want         string    // the version that the next list has to reach; "": R
+	verifyAt     time.Time // the next verify; zero: never
 	history      history
 	hashes       map[uint64]struct{}
 }

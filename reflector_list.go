@@ -10,7 +10,6 @@ import (
 
 	"github.com/informerkit/informer/pager"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -173,7 +172,7 @@ func (l *listing) fetch(ctx context.Context, options metav1.ListOptions) (runtim
 	}
 	switch kind := kindOf(page); {
 	case isStatus(page, kind):
-		return nil, apierrors.FromObject(page)
+		return nil, streamError(page)
 	case isTable(page, kind):
 		return nil, ErrTable
 	}
@@ -300,7 +299,7 @@ func (l *listing) unusable(obj runtime.Object, err error) error {
 		l.staging.keep(m)
 	}
 	l.aside[JoinKey(m.GetNamespace(), m.GetName())] = quarantineOf(named)
-	l.r.report.note(l.ctx, named)
+	l.r.report.noteObject(l.ctx, m, named)
 	return nil
 }
 
@@ -326,6 +325,7 @@ func (l *listing) commit(asked, version string) error {
 	from := r.reached
 	r.synced, r.reached, r.consistent, r.hashes = true, version, false, l.hashes
 	r.initialTries, r.want, r.listedShard = 0, "", r.shard
+	r.planVerify()
 	r.backoff.Success()
 	r.report.committed(l.ctx, version, l.aside)
 	r.settleHistory(l.ctx, broken, from, version)

@@ -173,10 +173,13 @@ func (r *Reflector) consume(ctx context.Context, s *stream) error {
 		if r.shardChanged() {
 			return errResharded
 		}
+		if err := r.verifyIfDue(ctx, s); err != nil {
+			return err
+		}
 		event, err := s.next(ctx, r.wishes())
 		switch {
 		case errors.Is(err, errWoken):
-			if err := r.checkIfDue(ctx); err != nil {
+			if err := r.checkBeside(ctx); err != nil {
 				return err
 			}
 			s.quiet = time.Time{} // the stream was not read meanwhile
@@ -205,8 +208,8 @@ func (r *Reflector) consume(ctx context.Context, s *stream) error {
 
 // wishes are what the reader of a stream may be called away for.
 func (r *Reflector) wishes() wishes {
-	w := wishes{draw: r.draw, reshard: r.reshard}
-	if at, due := r.history.due(); due {
+	w := wishes{draw: r.draw, wake: r.verifyAt, reshard: r.reshard}
+	if at, due := r.history.due(); due && (w.wake.IsZero() || at.Before(w.wake)) {
 		w.wake = at
 	}
 	return w
@@ -217,6 +220,17 @@ func (r *Reflector) checkIfDue(ctx context.Context) error {
 	if at, due := r.history.due(); due && !time.Now().Before(at) {
 		return r.checkVersion(ctx)
 	}
+	return nil
+}
+
+// checkBeside makes the check beside an open stream, which is not given up because a
+// check fails.
+func (r *Reflector) checkBeside(ctx context.Context) error {
+	err := r.checkIfDue(ctx)
+	if err == nil || errors.Is(err, errBroken) || ctx.Err() != nil {
+		return err
+	}
+	r.history.next = time.Now().Add(checkPause)
 	return nil
 }
 
@@ -329,9 +343,18 @@ func (r *Reflector) moved(ctx context.Context, event watch.Event, m metav1.Objec
 // streamError is what an ERROR event says. Any other error of FromObject would print the object.
 func streamError(obj runtime.Object) error {
 	if status, ok := errors.AsType[*apierrors.StatusError](apierrors.FromObject(obj)); ok {
-		return status
+		return statusError(&status.ErrStatus)
 	}
 	return fmt.Errorf("ERROR event with %T in the place of a Status", obj)
+}
+
+// statusError is a Status as an error, with a text where the server gave it none.
+func statusError(status *metav1.Status) error {
+	err := &apierrors.StatusError{ErrStatus: *status}
+	if status.Message == "" {
+		err.ErrStatus.Message = fmt.Sprintf("a Status without a message, code %d, reason %q", status.Code, status.Reason)
+	}
+	return err
 }
 
 func (r *Reflector) traceWatchEnd(s *stream, o outcome) {

@@ -28,14 +28,23 @@ type reporter struct {
 	bell    func() // rung when failed or poison changes; nil: nobody listens
 	fell    func() // called after each failure; nil: nobody listens
 
-	mu        sync.Mutex
-	status    SourceStatus
-	failed    error                  // since the last good contact
-	changed   chan struct{}          // closed when failed or poison changes
-	poison    map[string]Quarantined // by namespace/name, for events know no KeyFunc
-	lastAside map[string]string      // version and UID that the log has last, by key
-	logged    string                 // what the log knows of the failures
+	mu      sync.Mutex
+	status  SourceStatus
+	failed  error                  // since the last good contact
+	changed chan struct{}          // closed when failed or poison changes
+	poison  map[string]Quarantined // by namespace/name, for events know no KeyFunc
+	logged  string                 // what the log knows of the failures
+	notes   map[string]noted       // what asks for no delay, by kind
 }
+
+// noted is when a note was logged last, and how often it was not since.
+type noted struct {
+	at       time.Time
+	unlogged int
+}
+
+// noteAgain is when a note that comes again and again is logged once more.
+const noteAgain = 10 * time.Minute
 
 func newReporter(o *ReflectorOptions) *reporter {
 	return &reporter{
@@ -46,9 +55,9 @@ func newReporter(o *ReflectorOptions) *reporter {
 			Name: o.Name, Phase: PhaseStopped, Since: time.Now(),
 			Relists: map[string]int{}, Remaining: -1,
 		},
-		changed:   make(chan struct{}),
-		poison:    map[string]Quarantined{},
-		lastAside: map[string]string{},
+		changed: make(chan struct{}),
+		poison:  map[string]Quarantined{},
+		notes:   map[string]noted{},
 	}
 }
 
@@ -176,7 +185,13 @@ func (r *reporter) abandoned() {
 
 // committed says that a list is in the sink, and which of its objects are not.
 func (r *reporter) committed(ctx context.Context, version string, aside map[string]Quarantined) {
-	defer r.good(ctx)
+	if r.take(version, aside) {
+		r.good(ctx)
+	}
+}
+
+// take notes what a list has brought, and reports whether that is a sign of health.
+func (r *reporter) take(version string, aside map[string]Quarantined) (good bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.ResourceVersion, r.status.Synced = version, true
@@ -184,6 +199,9 @@ func (r *reporter) committed(ctx context.Context, version string, aside map[stri
 	clear(r.poison)
 	maps.Copy(r.poison, aside)
 	r.wakeLocked()
+	r.status.LastContact = time.Now()
+	failure, ok := errors.AsType[*SourceError](r.failed)
+	return !ok || failure.Operation != "watch" // a list says nothing about a watch that fails
 }
 
 // historyBreak is loud: the collection went back, and what it held since is gone.
@@ -277,6 +295,12 @@ func kindOfFailure(err error) string {
 	if object, ok := errors.AsType[*ObjectError](err); ok {
 		kind += " " + object.Key
 	}
+	if index, ok := errors.AsType[*IndexError](err); ok {
+		kind += " " + index.Index
+	}
+	if errors.Is(err, ErrWrongType) {
+		kind += " of another type"
+	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		kind += " " + string(status.Status().Reason)
@@ -284,47 +308,53 @@ func kindOfFailure(err error) string {
 	return kind
 }
 
-// note tells of what asks for no delay: of one object, of a stall, of a resync.
+// note tells of what asks for no delay: of a stall, of a resync, of an index.
 func (r *reporter) note(ctx context.Context, err error) {
-	if object, ok := errors.AsType[*ObjectError](err); ok {
-		if r.newlyAside(object) {
-			klog.FromContext(ctx).Error(object.Err, "Object is set aside", "source", r.name,
-				"key", object.Key, "uid", object.UID, "resourceVersion", object.ResourceVersion)
-		}
-	} else {
-		klog.FromContext(ctx).Info("Source needs attention", "source", r.name, "err", err)
+	if unlogged, news := r.noteworthy(err); news {
+		klog.FromContext(ctx).Info("Source needs attention", "source", r.name, "err", err, "unlogged", unlogged)
 	}
 	if r.onError != nil {
 		r.onError(ctx, err)
 	}
 }
 
-// newlyAside reports whether the log does not know yet that this version was set aside.
-func (r *reporter) newlyAside(err *ObjectError) bool {
+// noteworthy reports whether the log is to have a note: the first of its kind, and then
+// one in a while, with the number of those in between.
+func (r *reporter) noteworthy(err error) (unlogged int, news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last := r.lastAside[err.Key]
-	now := err.ResourceVersion + " " + string(err.UID)
-	if last == now && err.ResourceVersion != "" {
-		return false
+	kind, now := kindOfFailure(err), time.Now()
+	last, known := r.notes[kind]
+	if known && now.Sub(last.at) < noteAgain {
+		last.unlogged++
+		r.notes[kind] = last
+		return 0, false
 	}
-	if len(r.lastAside) >= maxLogged {
-		clear(r.lastAside)
-	}
-	r.lastAside[err.Key] = now
-	return true
+	r.notes[kind] = noted{at: now}
+	return last.unlogged, true
 }
-
-// maxLogged bounds what is remembered of the log.
-const maxLogged = 1000
 
 // setAside lists an object that an event could not bring.
 func (r *reporter) setAside(ctx context.Context, m metav1.Object, err *ObjectError) {
+	r.noteObject(ctx, m, err)
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.poison[JoinKey(m.GetNamespace(), m.GetName())] = quarantineOf(err)
 	r.wakeLocked()
+}
+
+// noteObject tells of an object that is set aside. The log has it once for each version.
+func (r *reporter) noteObject(ctx context.Context, m metav1.Object, err *ObjectError) {
+	r.mu.Lock()
+	known := r.poison[JoinKey(m.GetNamespace(), m.GetName())] == quarantineOf(err)
 	r.mu.Unlock()
-	r.note(ctx, err)
+	if !known {
+		klog.FromContext(ctx).Error(err.Err, "Object is set aside", "source", r.name,
+			"key", err.Key, "uid", err.UID, "resourceVersion", err.ResourceVersion)
+	}
+	if r.onError != nil {
+		r.onError(ctx, err)
+	}
 }
 
 // applied takes an object off the list of those set aside.

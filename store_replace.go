@@ -53,6 +53,9 @@ func (s *Store[T]) Replace(ctx context.Context, items []T, resourceVersion strin
 type storeReplacement[T any] struct {
 	s      *state[T]
 	staged *dense.Table[staged[T]] // nil: ended
+
+	watched  bool           // what changes is noted
+	repaired []*ObjectError // by a Commit that was watched
 }
 
 // staged is an item of a list.
@@ -139,8 +142,23 @@ func (r *storeReplacement[T]) commit(version string) error {
 		version = r.s.version
 	}
 	ops := r.missing(r.changed())
+	r.note(ops)
 	r.staged = nil
 	return r.s.commit(ops, version)
+}
+
+// note writes down what a commit is about to change.
+func (r *storeReplacement[T]) note(ops []dense.Op[T]) {
+	if !r.watched {
+		return
+	}
+	for _, op := range ops {
+		repaired := &ObjectError{Key: op.Key, Err: ErrRepaired}
+		if id, ok := r.staged.Find(op.Key); ok {
+			repaired.UID, repaired.ResourceVersion = r.staged.Object(id).uid, r.staged.Object(id).version
+		}
+		r.repaired = append(r.repaired, repaired)
+	}
 }
 
 // changed returns what the list changes of what it holds.

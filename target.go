@@ -23,6 +23,7 @@ import (
 type target interface {
 	apply(ctx context.Context, event watch.EventType, obj runtime.Object) error
 	begin(ctx context.Context, scope *rescope) (staging, error)
+	beginVerify(ctx context.Context) (staging, error)
 	bookmark(ctx context.Context, resourceVersion string) error
 	lose(ctx context.Context, obj metav1.Object) error
 	identity(obj metav1.Object) (resourceVersion string, uid types.UID, ok bool)
@@ -34,6 +35,7 @@ type staging interface {
 	put(obj runtime.Object) error
 	remove(obj runtime.Object) error
 	keep(obj metav1.Object)
+	repaired() []*ObjectError // of beginVerify, after commit
 	commit(resourceVersion string) error
 	abort()
 }
@@ -277,6 +279,8 @@ func identityOnly(obj metav1.Object) metav1.PartialObjectMetadata {
 type typedStaging[T Object] struct {
 	target      *typedTarget[T]
 	replacement Replacement[T]
+	differs     func(obj T) (resourceVersion string, uid types.UID, ok bool) // of beginVerify; nil: not needed
+	found       []*ObjectError                                               // by it
 }
 
 func (s *typedStaging[T]) put(obj runtime.Object) error {
@@ -284,6 +288,7 @@ func (s *typedStaging[T]) put(obj runtime.Object) error {
 	if err != nil {
 		return err
 	}
+	s.look(typed)
 	return sinkFailure(s.replacement.Put(typed))
 }
 

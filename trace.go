@@ -25,6 +25,9 @@ type Trace struct {
 	Event func(source, eventType, key, resourceVersion string)
 	// Relist is called when a watch cannot be resumed.
 	Relist func(source, reason string)
+	// Verify is called after the mirror was compared with the source, with the number of
+	// objects that it was repaired by, or with what kept the comparison from being made.
+	Verify func(source string, differences int, err error)
 	// HistoryBreak is called when the collection was found at an older version, and mirrored anew.
 	HistoryBreak func(source, from, to string)
 	// Backoff is called before a wait because of a failure.

@@ -35,21 +35,27 @@ func (c *call) serveList(options metav1.ListOptions) error {
 		return errInternal(err.Error())
 	}
 	w := &bodyWriter{response: c.writer, compress: c.compress && acceptsGzip(c.request)}
-	if err := c.writeItems(w, head, answer.items); err != nil {
+	if err := c.writeItems(w, head, answer); err != nil {
 		panic(http.ErrAbortHandler) // the client is gone, or an object cannot be encoded
 	}
 	return nil
 }
 
-func (c *call) writeItems(w *bodyWriter, head []byte, items []*entry) error {
-	if c.partial && len(items) == 0 {
+func (c *call) writeItems(w *bodyWriter, head []byte, answer *listing) error {
+	items := answer.items
+	switch {
+	case answer.quirks.Truncate:
+		_, _ = fmt.Fprintf(w, `%s,"items":[{"metadata":{"name`, head[:len(head)-1])
+		_ = w.flush()
+		return errCut
+	case c.partial && len(items) == 0:
 		_, _ = fmt.Fprintf(w, `%s,"items":null}`+"\n", head[:len(head)-1]) // as kube-apiserver does
 		return w.close()
 	}
 	_, _ = fmt.Fprintf(w, `%s,"items":[`, head[:len(head)-1])
 	comma, brace := []byte(","), []byte("{")
 	for i, item := range items {
-		prefix, rest, err := c.encode(item, 0)
+		prefix, content, err := c.encode(item, 0)
 		if err != nil {
 			return err
 		}
@@ -59,8 +65,11 @@ func (c *call) writeItems(w *bodyWriter, head []byte, items []*entry) error {
 		if i > 0 {
 			_, _ = w.Write(comma)
 		}
+		if answer.quirks.Slow > 0 && (w.flush() != nil || !rest(c.request.Context(), answer.quirks.Slow)) {
+			return errCut
+		}
 		_, _ = w.Write(prefix)
-		if _, err := w.Write(rest); err != nil {
+		if _, err := w.Write(content); err != nil {
 			return err
 		}
 	}
@@ -116,6 +125,24 @@ func (w *bodyWriter) start() error {
 	_, err := w.out.Write(w.held)
 	w.held = nil
 	return err
+}
+
+// flush sends what was written so far.
+func (w *bodyWriter) flush() error {
+	if w.out == nil {
+		if err := w.start(); err != nil {
+			return err
+		}
+	}
+	if err := w.out.Flush(); err != nil {
+		return err
+	}
+	if w.gzip != nil {
+		if err := w.gzip.Flush(); err != nil {
+			return err
+		}
+	}
+	return http.NewResponseController(w.response).Flush()
 }
 
 // close writes what is left.

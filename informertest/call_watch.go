@@ -30,7 +30,7 @@ func (c *call) serveWatch(options metav1.ListOptions) error {
 	out := bufio.NewWriterSize(c.writer, 16<<10)
 	_ = control.Flush() // the client waits for the status
 	s.run(
-		func(e event) bool { return s.ctx.Err() == nil && c.writeEvent(out, e) == nil },
+		func(e event) bool { return s.ctx.Err() == nil && c.writeEvent(out, e, s) == nil },
 		func() {
 			if out.Buffered() > 0 && out.Flush() == nil {
 				_ = control.Flush()
@@ -69,13 +69,18 @@ func (c *call) boundWrites(ctx context.Context, control *http.ResponseController
 	}
 }
 
-// writeEvent writes a frame.
-func (c *call) writeEvent(out *bufio.Writer, e event) error {
+// writeEvent writes a frame, or the first half of it.
+func (c *call) writeEvent(out *bufio.Writer, e event, s *stream) error {
 	prefix, rest, err := c.frame(e)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, `{"type":%q,"object":`, e.kind)
+	if s.quirks.Truncate && e.kind != watch.Error {
+		_, _ = out.Write(rest[:len(rest)/2])
+		s.cancel(errCut)
+		return errCut
+	}
 	_, _ = out.Write(prefix)
 	_, _ = out.Write(rest)
 	_, err = out.WriteString("}\n")

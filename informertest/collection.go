@@ -5,6 +5,7 @@ package informertest
 import (
 	"context"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"strconv"
@@ -112,6 +113,12 @@ func (c *Collection[T]) list(ctx context.Context, namespace string, options meta
 	answer, err := c.engine.list(ctx, namespace, options)
 	if err != nil {
 		return nil, err
+	}
+	if answer.quirks.Truncate {
+		return nil, fmt.Errorf("list: %w", io.ErrUnexpectedEOF)
+	}
+	if !rest(ctx, answer.quirks.Slow*time.Duration(len(answer.items))) {
+		return nil, context.Cause(ctx)
 	}
 	list := &informer.ObjectList[T]{ListMeta: answer.meta(), Items: make([]T, len(answer.items))}
 	for i, item := range answer.items {
@@ -275,3 +282,21 @@ func (c *Collection[T]) CutStreams() { c.engine.cutStreams() }
 // Compact forgets the history: a watch from a version before now, a list of one and a
 // continue token are answered with 410. Open watches go on.
 func (c *Collection[T]) Compact() { c.engine.compact() }
+
+// Snapshot is a collection at a version. It never changes.
+type Snapshot struct {
+	version uint64
+	objects map[string]*entry
+}
+
+// Snapshot returns the collection as it is now, for Restore.
+func (c *Collection[T]) Snapshot() *Snapshot { return c.engine.snapshot() }
+
+// Restore puts the collection back to a snapshot of it, as a backend does that is restored
+// from a backup: objects and version are those of then, and counting goes on from there, so
+// that versions come a second time, for other objects; what is created has a new UID. The
+// streams are cut, and the history before the snapshot is forgotten. A watch at a version
+// that the collection has not reached again is accepted, and silent until it has.
+//
+// The count of versions is the server's: collections that share one are restored together.
+func (c *Collection[T]) Restore(snapshot *Snapshot) { c.engine.restore(snapshot) }

@@ -80,8 +80,11 @@
 // # Faults
 //
 // [Collection.FailNext] and [Collection.FailWhile] answer lists and watches with an error,
-// [Collection.CutStreams] breaks what is open, [Collection.Compact] forgets the history, and
-// [Collection.SetQuirks] sets latency and leaves out bookmarks, markers and paging.
+// [Collection.CutStreams] breaks what is open, [Collection.Compact] forgets the history,
+// [Collection.Restore] goes back to a [Collection.Snapshot], as a backup does, and
+// [Collection.SetQuirks] sets latency, truncated and slow bodies, half-open streams, options
+// that are ignored, markers, bookmarks and paging that are missing, tokens that expire or
+// repeat, and events that are dropped, doubled and reordered. All of it works on both faces.
 //
 // A client that is up to date does not notice a compaction. To have one find its version
 // gone, keep it away meanwhile:

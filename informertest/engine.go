@@ -3,6 +3,7 @@
 package informertest
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -187,6 +188,29 @@ func (e *engine) cutStreams() {
 	for s := range e.streams {
 		s.cancel(errCut)
 	}
+}
+
+// snapshot returns the collection as it is.
+func (e *engine) snapshot() *Snapshot {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return &Snapshot{version: e.revision.Load(), objects: maps.Clone(e.objects)}
+}
+
+// restore goes back to a snapshot.
+func (e *engine) restore(s *Snapshot) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for stream := range e.streams {
+		stream.cancel(errCut)
+	}
+	e.objects = maps.Clone(s.objects)
+	e.keys, e.fresh = slices.Sorted(maps.Keys(e.objects)), nil
+	clear(e.dead)
+	e.log = history{floor: s.version, trimmed: s.version}
+	e.seen = s.version
+	e.revision.Store(s.version)
+	e.wakeLocked()
 }
 
 // compact forgets the history. Streams that are open do not notice.

@@ -50,6 +50,34 @@ type Quirks struct {
 	// neither lists nor objects have a version, objects have no UID, and a watch is answered
 	// with 405.
 	NoVersions bool
+
+	// IgnoreTimeout ignores timeoutSeconds: watches go on until somebody ends them.
+	IgnoreTimeout bool
+
+	// IgnoreSelectors ignores the selectors for labels and fields.
+	IgnoreSelectors bool
+
+	// HalfOpen accepts watches and then neither sends nor ends them, as a connection does
+	// whose other side is gone. They end with their context, and with CutStreams.
+	HalfOpen bool
+
+	// Slow is a pause before each item of a list and each event. Zero or negative: none.
+	Slow time.Duration
+
+	// Truncate breaks bodies off: lists half way, watches in their first event. Without
+	// HTTP that is io.ErrUnexpectedEOF, and a channel that is closed.
+	Truncate bool
+
+	// ExpireTokens answers 410 to every continue token.
+	ExpireTokens bool
+
+	// RepeatTokens sends the token that was asked with again, in the place of the next one.
+	RepeatTokens bool
+
+	// DropEvents leaves every n-th event of a watch out, DuplicateEvents sends it twice, and
+	// ReorderEvents sends it after the next one. Bookmarks and initial events do not count,
+	// and come as they should. Zero or negative: none.
+	DropEvents, DuplicateEvents, ReorderEvents int
 }
 
 // Defaults of Quirks. The delay is that of the watch cache of kube-apiserver.
@@ -142,18 +170,36 @@ func (e *engine) intercept(ctx context.Context, r Request) (Quirks, error) {
 	err := e.faults.record(r)
 	quirks := e.faults.quirks
 	e.mu.Unlock()
-	if quirks.Latency > 0 {
-		timer := time.NewTimer(quirks.Latency)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-	if ctx.Err() != nil {
+	if !rest(ctx, quirks.Latency) {
 		return quirks, context.Cause(ctx)
 	}
 	return quirks, err
+}
+
+// ignore takes out of a request what the server does not look at.
+func (q Quirks) ignore(options metav1.ListOptions) metav1.ListOptions {
+	if q.IgnoreSelectors {
+		options.LabelSelector, options.FieldSelector = "", ""
+	}
+	if q.IgnoreTimeout || q.HalfOpen {
+		options.TimeoutSeconds = nil
+	}
+	return options
+}
+
+// rest waits, unless ctx ends first, which it reports.
+func rest(ctx context.Context, pause time.Duration) bool {
+	if pause <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (e *engine) addRule(r *rule) {

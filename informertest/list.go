@@ -18,6 +18,7 @@ type listing struct {
 	items     []*entry
 	next      *token // nil: this is the last page
 	remaining int64  // 0: unknown or none
+	quirks    Quirks // that its body is written with
 }
 
 // meta returns the metadata of the list.
@@ -41,10 +42,20 @@ func (e *engine) list(ctx context.Context, namespace string, options metav1.List
 	if err != nil {
 		return nil, err
 	}
-	q, err := newQuery(namespace, options, false, true)
+	q, err := newQuery(namespace, quirks.ignore(options), false, true)
 	if err != nil {
 		return nil, err
 	}
+	answer, err := e.answer(ctx, q, quirks)
+	if err != nil {
+		return nil, err
+	}
+	answer.quirks = quirks
+	return answer, nil
+}
+
+// answer finds what a list is answered from.
+func (e *engine) answer(ctx context.Context, q *query, quirks Quirks) (*listing, error) {
 	if quirks.NoPaging {
 		q.limit = 0
 	}
@@ -94,12 +105,22 @@ func (e *engine) listPage(q *query) (*listing, error) {
 		q.limit = 0 // version 0, the only one that newQuery lets pass
 	}
 	switch {
+	case e.faults.quirks.ExpireTokens:
+		return nil, errTokenExpired(q.page.start)
 	case q.page.latest:
-		return e.selectLocked(q, e.catchUpLocked(), q.page.start), nil
-	case q.page.version < e.log.floor:
+		return e.repeatLocked(q, e.selectLocked(q, e.catchUpLocked(), q.page.start)), nil
+	case q.page.version < e.log.floor || q.page.version > e.revision.Load(): // of a past, or of one that was undone
 		return nil, errTokenExpired(q.page.start)
 	}
-	return e.selectLocked(q, q.page.version, q.page.start), nil
+	return e.repeatLocked(q, e.selectLocked(q, q.page.version, q.page.start)), nil
+}
+
+// repeatLocked sends the token of the request back, if there is to be one at all.
+func (e *engine) repeatLocked(q *query, answer *listing) *listing {
+	if e.faults.quirks.RepeatTokens && answer.next != nil {
+		answer.next = q.page
+	}
+	return answer
 }
 
 // listExact answers from the history.

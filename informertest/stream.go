@@ -33,6 +33,7 @@ type stream struct {
 	initial []*entry       // what there is, before what happens
 	marker  bool           // a bookmark follows initial
 	rhythm  rhythm
+	quirks  Quirks
 
 	position uint64 // the version up to which it has read; guarded by the engine's lock
 }
@@ -49,11 +50,12 @@ func (e *engine) watch(ctx context.Context, namespace string, options metav1.Lis
 	if quirks.IgnoreWatchList {
 		options.SendInitialEvents, options.ResourceVersionMatch = nil, ""
 	}
+	options = quirks.ignore(options)
 	q, err := newQuery(namespace, options, true, quirks.watchList())
 	if err != nil {
 		return nil, err
 	}
-	s := &stream{engine: e, query: q, rhythm: newRhythm(options, quirks)}
+	s := &stream{engine: e, query: q, rhythm: newRhythm(options, quirks), quirks: quirks}
 	var failure error
 	if q.initial != nil && *q.initial && q.version > 0 {
 		if failure = e.waitFor(ctx, q.version); ctx.Err() != nil {
@@ -135,13 +137,19 @@ func (s *stream) close() {
 // cannot; flush is called before a wait.
 func (s *stream) run(emit func(event) bool, flush func()) {
 	defer s.close()
+	if s.quirks.HalfOpen {
+		<-s.ctx.Done()
+		return
+	}
 	if s.failure != nil {
 		emit(event{kind: watch.Error, status: s.failure})
 		return
 	}
+	emit = s.slowly(emit, flush)
 	if !s.runInitial(emit) {
 		return
 	}
+	emit = s.mangled(emit)
 	for s.ctx.Err() == nil {
 		batch, version, advanced, lost := s.take()
 		if lost {

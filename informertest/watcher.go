@@ -40,6 +40,9 @@ func (w *watcher) emit(e event) bool {
 	if w.stream.ctx.Err() != nil {
 		return false // both could be ready below, and nothing is to follow a cut
 	}
+	if w.stream.quirks.Truncate && e.kind != watch.Error {
+		return false
+	}
 	select {
 	case w.events <- watch.Event{Type: e.kind, Object: w.object(e)}:
 		return true
