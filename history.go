@@ -23,9 +23,12 @@ import (
 // file finds that out.
 
 const (
-	checkPause     = time.Minute      // least time between two version checks
-	earlyEnd       = 10 * time.Second // a stream that ends so long before its timeout was cut
-	maxFalseAlarms = 2                // and versions are not compared any more
+	checkPause = time.Minute      // least time between two version checks
+	earlyEnd   = 10 * time.Second // a stream that ends so long before its timeout was cut
+	// Where a version is too large, kube-apiserver says so after 3 s; client-go asks again
+	// for 40 s before it passes that on. A consistent list tells the same sooner.
+	checkPatience  = 10 * time.Second
+	maxFalseAlarms = 2 // and versions are not compared any more
 )
 
 // wantsCheck reports whether R has to be checked before the watch is opened again: the
@@ -62,9 +65,11 @@ func (r *Reflector) checkVersion(ctx context.Context) error {
 	if !ordered(r.reached) || r.noMatch { // without a match, a check would cost a list
 		return nil
 	}
-	options := r.listOptions(r.reached, false)
-	version, err := r.peek(ctx, options)
-	if err != nil && classify(err) == classTooLarge {
+	brief, cancel := context.WithTimeout(ctx, checkPatience)
+	version, err := r.peek(brief, r.listOptions(r.reached, false))
+	late := brief.Err() != nil && ctx.Err() == nil
+	cancel()
+	if err != nil && (late || classify(err) == classTooLarge) {
 		version, err = r.peek(ctx, r.listOptions("", false))
 	}
 	switch {
