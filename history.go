@@ -24,9 +24,12 @@ import (
 // file finds that out.
 
 const (
-	checkPause     = time.Minute      // least time between two version checks
-	earlyEnd       = 10 * time.Second // a stream that ends so long before its timeout was cut
-	checkTimeout   = 30 * time.Second // for the answer to a version check
+	checkPause = time.Minute      // least time between two version checks
+	earlyEnd   = 10 * time.Second // a stream that ends so long before its timeout was cut
+	// Where a version is too large, kube-apiserver says so after 3 s; client-go asks again
+	// for 40 s before it passes that on. A consistent list tells the same sooner.
+	checkPatience  = 10 * time.Second
+	checkTimeout   = 30 * time.Second // for all of a version check
 	maxFalseAlarms = 2                // and versions are not compared any more
 )
 
@@ -67,9 +70,11 @@ func (r *Reflector) checkVersion(parent context.Context) error {
 	if !ordered(r.reached) || r.noMatch { // without a match, a check would cost a list
 		return nil
 	}
-	options := r.listOptions(r.reached, false)
-	version, err := r.peek(ctx, options)
-	if err != nil && classify(err) == classTooLarge {
+	brief, done := context.WithTimeout(ctx, checkPatience)
+	version, err := r.peek(brief, r.listOptions(r.reached, false))
+	late := brief.Err() != nil && ctx.Err() == nil
+	done()
+	if err != nil && (late || classify(err) == classTooLarge) {
 		version, err = r.peek(ctx, r.listOptions("", false))
 	}
 	switch {

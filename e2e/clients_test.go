@@ -77,10 +77,18 @@ func configMaps(t testing.TB, namespace string) *collection {
 // create makes an object with the label tier, and returns its version.
 func (c *collection) create(t *testing.T, name, tier string) string {
 	t.Helper()
+	return c.createWith(t, name, func(obj *unstructured.Unstructured) {
+		obj.SetLabels(map[string]string{"tier": tier})
+	})
+}
+
+// createWith makes an object with what fill gives it.
+func (c *collection) createWith(t *testing.T, name string, fill func(*unstructured.Unstructured)) string {
+	t.Helper()
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(c.kind)
 	obj.SetName(name)
-	obj.SetLabels(map[string]string{"tier": tier})
+	fill(obj)
 	made, err := c.Create(t.Context(), obj, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatalf("create %s: %v", name, err)

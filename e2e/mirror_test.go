@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
 )
 
 // failSafe ends a test that waits in vain. No test asserts how long anything takes.
@@ -36,29 +37,29 @@ func asLister[L runtime.Object](list func(context.Context, metav1.ListOptions) (
 // mirror is a running informer under test, and what its handler was told.
 type mirror[T informer.Object] struct {
 	*informer.Informer[T]
-	ctx      context.Context
 	fresh    lister
 	selector string
 	told     *record[T]
+	story    *story
 }
 
 // startMirror runs an informer until the test is over, which fails if Run returns an error.
 func startMirror[T informer.Object](t *testing.T, source informer.ListerWatcher, fresh lister, options informer.Options[T]) *mirror[T] {
 	t.Helper()
 	told := &record[T]{shown: map[string]T{}}
-	options.OnError = func(_ context.Context, err error) { t.Logf("%s: %v", t.Name(), err) }
-	waits, cancelWaits := context.WithTimeout(t.Context(), failSafe)
+	story := newStory()
+	options.OnError = story.fails
 	m := &mirror[T]{
 		Informer: informer.New(source, options),
-		ctx:      waits,
 		fresh:    fresh,
 		selector: options.LabelSelector,
 		told:     told,
+		story:    story,
 	}
 	if _, err := m.AddHandler(told, informer.HandlerOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(klog.NewContext(context.Background(), story.logger()))
 	done := make(chan error, 1)
 	go func() { done <- m.Run(ctx) }()
 	t.Cleanup(func() {
@@ -66,16 +67,23 @@ func startMirror[T informer.Object](t *testing.T, source informer.ListerWatcher,
 		if err := <-done; err != nil {
 			t.Errorf("Run: %v", err)
 		}
-		cancelWaits()
 		told.check(t, m.Store())
+		t.Logf("log of the mirror over %T:\n%s", source, story)
 	})
 	return m
+}
+
+// patience bounds one wait.
+func patience(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), failSafe)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // sync waits for the first list.
 func (m *mirror[T]) sync(t *testing.T) {
 	t.Helper()
-	if err := m.WaitForSync(m.ctx); err != nil {
+	if err := m.WaitForSync(patience(t)); err != nil {
 		t.Fatal(err)
 	}
 	m.equal(t, "the first list")
@@ -84,7 +92,7 @@ func (m *mirror[T]) sync(t *testing.T) {
 // reach waits for a version, as a write returned it, and compares.
 func (m *mirror[T]) reach(t *testing.T, version, after string) {
 	t.Helper()
-	if err := m.WaitForResourceVersion(m.ctx, version); err != nil {
+	if err := m.WaitForResourceVersion(patience(t), version); err != nil {
 		t.Fatalf("after %s: %v", after, err)
 	}
 	m.equal(t, after)
@@ -93,7 +101,7 @@ func (m *mirror[T]) reach(t *testing.T, version, after string) {
 // gone waits until the mirror has ceased to hold the object, and compares.
 func (m *mirror[T]) gone(t *testing.T, key, after string) {
 	t.Helper()
-	if _, err := m.WaitFor(m.ctx, key, func(_ T, ok bool) bool { return !ok }); err != nil {
+	if _, err := m.WaitFor(patience(t), key, func(_ T, ok bool) bool { return !ok }); err != nil {
 		t.Fatalf("after %s: %v", after, err)
 	}
 	m.equal(t, after)
@@ -103,7 +111,35 @@ func (m *mirror[T]) gone(t *testing.T, key, after string) {
 // test mirrors, so a consistent list after the wait for the last write is what the mirror has to be.
 func (m *mirror[T]) equal(t *testing.T, after string) {
 	t.Helper()
-	list, err := m.fresh(m.ctx, metav1.ListOptions{LabelSelector: m.selector})
+	if difference := m.difference(t, after); difference != "" {
+		t.Fatalf("after %s: %s", after, difference)
+	}
+}
+
+// converge waits until the mirror is equal to a fresh list: after an outage no version tells when.
+func (m *mirror[T]) converge(t *testing.T, after string) {
+	t.Helper()
+	ctx := patience(t)
+	for {
+		difference := m.difference(t, after)
+		if difference == "" {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("after %s: %s\n%+v\n%s", after, difference, m.Status(), m.story)
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
+// pollInterval is the time between two looks at what cannot be waited for.
+const pollInterval = 100 * time.Millisecond
+
+// difference compares the mirror with a fresh list, and returns "" if they are equal.
+func (m *mirror[T]) difference(t *testing.T, after string) string {
+	t.Helper()
+	list, err := m.fresh(patience(t), metav1.ListOptions{LabelSelector: m.selector})
 	if err != nil {
 		t.Fatalf("after %s: fresh list: %v", after, err)
 	}
@@ -118,15 +154,16 @@ func (m *mirror[T]) equal(t *testing.T, after string) {
 		}
 		got, ok := m.Store().Get(key)
 		if !ok {
-			t.Errorf("after %s: %s is on the server, but not in the mirror", after, key)
-		} else if !sameObject(got, item) {
-			t.Fatalf("after %s: %s in the mirror differs from the server's:\n%s\n%s", after, key, text(got), text(item))
+			return key + " is on the server, but not in the mirror"
+		}
+		if !sameObject(got, item) {
+			return fmt.Sprintf("%s in the mirror differs from the server's:\n%s\n%s", key, text(got), text(item))
 		}
 	}
 	if m.Store().Len() != len(want) {
-		t.Errorf("after %s: the mirror holds %d objects %v; the server has %d",
-			after, m.Store().Len(), m.Store().Keys(), len(want))
+		return fmt.Sprintf("the mirror holds %d objects %v; the server has %d", m.Store().Len(), m.Store().Keys(), len(want))
 	}
+	return ""
 }
 
 // sameObject compares everything, except for the kind of objects of metadata alone: client-go sets

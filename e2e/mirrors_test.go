@@ -143,7 +143,7 @@ const widgetCRD = `{
 // started, and waits for it to exist with a mirror of the definitions.
 func TestMirrorCustomResources(t *testing.T) {
 	t.Parallel()
-	defineWidgets(t)
+	define(t, widgetResource, widgetCRD)
 	for name, run := range map[string]func(t *testing.T, objects *collection){
 		"unstructured, rest": func(t *testing.T, objects *collection) {
 			source := restClient[*unstructured.Unstructured](t, widgetResource, objects.namespace)
@@ -173,8 +173,8 @@ func TestMirrorCustomResources(t *testing.T) {
 	}
 }
 
-// defineWidgets creates the resource and waits until it is served.
-func defineWidgets(t *testing.T) {
+// define creates the resource and waits until it is served.
+func define(t *testing.T, resource schema.GroupVersionResource, definition string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), failSafe)
 	defer cancel()
@@ -189,15 +189,15 @@ func defineWidgets(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 	}()
-	if _, err := dynamicClient(t).Resource(crdResource).Create(ctx, decodeJSON(t, widgetCRD), metav1.CreateOptions{}); err != nil {
+	if _, err := dynamicClient(t).Resource(crdResource).Create(ctx, decodeJSON(t, definition), metav1.CreateOptions{}); err != nil {
 		t.Fatalf("create the definition: %v", err)
 	}
-	if _, err := definitions.WaitFor(ctx, "widgets.e2e.example.com", established); err != nil {
+	if _, err := definitions.WaitFor(ctx, resource.GroupResource().String(), established); err != nil {
 		t.Fatal(err)
 	}
 	// Established comes before the server's own mirror of the definitions has it.
 	for {
-		_, err := dynamicClient(t).Resource(widgetResource).List(ctx, metav1.ListOptions{})
+		_, err := dynamicClient(t).Resource(resource).List(ctx, metav1.ListOptions{})
 		if err == nil {
 			return
 		}

@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	clientrest "k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 )
 
 type partialObject = metav1.PartialObjectMetadata
@@ -36,13 +37,16 @@ type partialObject = metav1.PartialObjectMetadata
 // access is a way to reach the server, for both kinds of clients.
 type access struct {
 	url, token, caFile string
+	namespace          string
 	resource           schema.GroupVersionResource
 }
 
 func (a access) rest(t *testing.T) informer.ListerWatcher {
 	return must(rest.New[*partialObject](
 		rest.Config{BaseURL: a.url, BearerToken: a.token, CAFile: a.caFile},
-		rest.Resource{Group: a.resource.Group, Version: a.resource.Version, Resource: a.resource.Resource},
+		rest.Resource{
+			Group: a.resource.Group, Version: a.resource.Version, Resource: a.resource.Resource, Namespace: a.namespace,
+		},
 	))(t)
 }
 
@@ -50,7 +54,7 @@ func (a access) clientGo(t *testing.T) informer.ListerWatcher {
 	client := must(metadata.NewForConfig(&clientrest.Config{
 		Host: a.url, BearerToken: a.token, TLSClientConfig: clientrest.TLSClientConfig{CAFile: a.caFile},
 	}))(t)
-	return informer.FromClient(client.Resource(a.resource))
+	return informer.FromClient(client.Resource(a.resource).Namespace(a.namespace))
 }
 
 // TestTrouble: what keeps a mirror from its first list is what the wait for it says, with the name
@@ -76,26 +80,26 @@ func TestTrouble(t *testing.T) {
 	} {
 		t.Run(name+", rest", func(t *testing.T) {
 			t.Parallel()
-			checkTrouble(t, row.access.rest(t), row.is)
+			checkTrouble(t, row.access.rest(t), informer.ReflectorOptions{}, row.is)
 		})
 		t.Run(name+", client-go", func(t *testing.T) {
 			t.Parallel()
-			checkTrouble(t, row.access.clientGo(t), row.is)
+			checkTrouble(t, row.access.clientGo(t), informer.ReflectorOptions{}, row.is)
 		})
 	}
 }
 
 // checkTrouble waits for a sync that cannot be until the source has failed twice: the first failure
 // is then known to the wait for certain.
-func checkTrouble(t *testing.T, source informer.ListerWatcher, is func(error) bool) {
-	ctx, cancel := context.WithTimeout(t.Context(), failSafe)
+func checkTrouble(t *testing.T, source informer.ListerWatcher, how informer.ReflectorOptions, is func(error) bool) {
+	ctx, cancel := context.WithTimeout(klog.NewContext(t.Context(), newStory().logger()), failSafe)
 	defer cancel()
 	given := errors.New("two failures")
 	wait, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 
 	failures := 0
-	options := informer.Options[*partialObject]{}
+	options := informer.Options[*partialObject]{ReflectorOptions: how}
 	options.Name = "the troubled one"
 	options.Backoff = backoff.Options{Initial: time.Millisecond}
 	options.OnError = func(_ context.Context, err error) {
@@ -114,7 +118,7 @@ func checkTrouble(t *testing.T, source informer.ListerWatcher, is func(error) bo
 	var waited *informer.WaitError
 	var failed *informer.SourceError
 	if !errors.As(err, &waited) || !errors.Is(err, given) || !is(err) {
-		t.Errorf("WaitForSync: %v; want a WaitError of the cause and of the failure", err)
+		t.Fatalf("WaitForSync: %v; want a WaitError of the cause and of the failure", err)
 	}
 	if !errors.As(err, &failed) || failed.Operation == "" || !strings.Contains(err.Error(), options.Name) {
 		t.Errorf("WaitForSync: %v; want source and operation named", err)
