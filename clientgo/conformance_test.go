@@ -33,7 +33,7 @@ type behaviour struct {
 // TestMain does without the handlers of apimachinery: one of them remembers across tests when
 // it was last called, and on fake time waits for decades.
 func TestMain(m *testing.M) {
-	utilruntime.ErrorHandlers = nil
+	utilruntime.ErrorHandlers, utilruntime.PanicHandlers = nil, nil
 	os.Exit(m.Run())
 }
 
