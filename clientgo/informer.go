@@ -53,8 +53,7 @@ type SharedIndexInformer struct {
 	example     runtime.Object
 	inner       *informer.Informer[informer.Object]
 	indexer     *indexer
-	listed      *informer.Registration // of a handler that only tells that the first list is in the store
-	synced      chan struct{}          // the first list is in the store
+	synced      chan struct{} // the first list is in the store
 
 	goroutines sync.WaitGroup // that wait for the last call of a removed handler
 
@@ -114,10 +113,6 @@ func New(lw cache.ListerWatcher, example runtime.Object, options Options) *Share
 	own.Store = s.indexer.store
 	s.inner = informer.New(FromListerWatcher(lw), own)
 	s.description = s.inner.Name()
-	var err error
-	if s.listed, err = s.inner.AddHandler(unheard{}, informer.HandlerOptions{Name: "first list", Resync: -1}); err != nil {
-		panic(fmt.Sprintf("clientgo: New: %v", err)) // it has not run, so it cannot have stopped
-	}
 	return s
 }
 
@@ -133,8 +128,7 @@ func exampleOf(example runtime.Object) informer.Object {
 	return typed
 }
 
-// unheard is the handler behind HasSynced. The store's own signal would also answer to a
-// Replace by hand.
+// unheard is a handler that has only its registration's signal.
 type unheard struct{}
 
 func (unheard) Handle(context.Context, informer.Change[informer.Object])        {}
@@ -164,7 +158,7 @@ func (s *SharedIndexInformer) RunWithContext(ctx context.Context) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var signal sync.WaitGroup
-	signal.Go(func() { s.signalSynced(ctx) })
+	signal.Go(s.signalSynced(ctx))
 	defer signal.Wait()
 	defer cancel()
 	if err := s.inner.Run(ctx); err != nil {
@@ -192,13 +186,24 @@ func (s *SharedIndexInformer) stop() {
 	s.goroutines.Wait()
 }
 
-// signalSynced waits for the first list, and then spares the informer the handler that told it.
-func (s *SharedIndexInformer) signalSynced(ctx context.Context) {
-	select {
-	case <-s.listed.Synced():
-		close(s.synced)
-		s.listed.Remove()
-	case <-ctx.Done():
+// signalSynced returns what waits for the first list. That is what the store says, unless it was
+// replaced by hand; then a handler finds out, which costs some memory meanwhile.
+func (s *SharedIndexInformer) signalSynced(ctx context.Context) (wait func()) {
+	listed, forget := s.indexer.store.Synced(), func() {}
+	if s.indexer.store.HasSynced() {
+		r, err := s.inner.AddHandler(unheard{}, informer.HandlerOptions{Name: "first list", Resync: -1})
+		if err != nil {
+			panic(fmt.Sprintf("clientgo: Run: %v", err)) // it has not run, so it cannot have stopped
+		}
+		listed, forget = r.Synced(), r.Remove
+	}
+	return func() {
+		select {
+		case <-listed:
+			close(s.synced)
+			forget()
+		case <-ctx.Done():
+		}
 	}
 }
 

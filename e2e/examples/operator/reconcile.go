@@ -73,7 +73,7 @@ func (r *reconciler) publish(ctx context.Context, site *Site, there []corev1.Con
 		name = site.Name + "-" + name
 		page := known[name]
 		delete(known, name)
-		if err := r.publishPage(ctx, site, page, name, text); err != nil {
+		if err := r.publishPage(ctx, site, page, wanted{name, text}); err != nil {
 			return err
 		}
 	}
@@ -85,19 +85,23 @@ func (r *reconciler) publish(ctx context.Context, site *Site, there []corev1.Con
 	return nil
 }
 
-func (r *reconciler) publishPage(ctx context.Context, site *Site, page *corev1.ConfigMap, name, text string) error {
+// wanted is a page as it is to be.
+type wanted struct{ name, text string }
+
+// publishPage creates a page, or updates the one that is there.
+func (r *reconciler) publishPage(ctx context.Context, site *Site, page *corev1.ConfigMap, want wanted) error {
 	switch {
 	case page == nil:
 		page = &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace, Name: name},
-			Data:       map[string]string{textKey: text},
+			ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace, Name: want.name},
+			Data:       map[string]string{textKey: want.text},
 		}
 		if err := controllerutil.SetControllerReference(site, page, r.scheme); err != nil {
 			return err
 		}
 		return client.IgnoreAlreadyExists(r.client.Create(ctx, page)) // the cache will have it soon
-	case page.Data[textKey] != text:
-		page.Data = map[string]string{textKey: text}
+	case page.Data[textKey] != want.text:
+		page.Data = map[string]string{textKey: want.text}
 		return r.client.Update(ctx, page)
 	}
 	return nil
