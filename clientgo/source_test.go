@@ -77,10 +77,12 @@ func TestClientGoOnOurSource(t *testing.T) {
 		close(stop)
 		<-over
 
+		//lint:ignore SA1019 the form without a context is to work as well
 		list, err := lw.List(metav1.ListOptions{})
 		if err != nil || len(list.(*informer.ObjectList[*corev1.ConfigMap]).Items) != 2 {
 			t.Errorf("list: %T, %v", list, err)
 		}
+		//lint:ignore SA1019 the same
 		w, err := lw.Watch(metav1.ListOptions{ResourceVersion: source.ResourceVersion()})
 		if err != nil {
 			t.Fatal(err)
@@ -102,8 +104,8 @@ func TestFakes(t *testing.T) {
 		send func()
 	}{
 		"a FakeWatcher that the test keeps": {&cache.ListWatch{
-			ListFunc:  func(metav1.ListOptions) (runtime.Object, error) { return listNothing(nil, metav1.ListOptions{}) },
-			WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return shared, nil },
+			ListWithContextFunc:  listNothing,
+			WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return shared, nil },
 		}, func() { shared.Add(configMap("b")) }},
 		"a FakeControllerSource": {withoutContext{controller}, func() { controller.Add(configMap("b")) }},
 		"a fake clientset": {&cache.ListWatch{
@@ -160,7 +162,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
 			source := clientgo.FromListerWatcher(&cache.ListWatch{
-				WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return nil, row.err },
+				WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, row.err },
 			})
 			_, err := source.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: &initial})
 			if !errors.Is(err, row.err) || apierrors.IsMethodNotSupported(err) != row.refused {
