@@ -34,7 +34,7 @@ var directOf = map[string][]string{
 }
 
 // never lists what must not reach an importer by any way.
-var never = []string{"k8s.io/client-go", "k8s.io/api", "k8s.io/kubernetes", "k8s.io/apiserver"}
+var never = []string{"k8s.io/client-go", "k8s.io/api", "k8s.io/kubernetes", "k8s.io/apiserver", "sigs.k8s.io/controller-runtime"}
 
 func goList(t *testing.T, args ...string) []goPackage {
 	t.Helper()
@@ -141,6 +141,20 @@ func TestGoModDirect(t *testing.T) {
 	for _, require := range mod.Require {
 		if !require.Indirect && !slices.Contains(allowed, require.Path) {
 			t.Errorf("go.mod requires %s", require.Path)
+		}
+	}
+}
+
+// TestGoSum keeps go.sum free of what only the modules inside need.
+func TestGoSum(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(content)) {
+		if path, _, _ := strings.Cut(line, " "); in(path, never) {
+			t.Errorf("go.sum names %s", path)
 		}
 	}
 }
