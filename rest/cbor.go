@@ -29,8 +29,20 @@ const (
 	maxCBORDepth   = 10000 // as apimachinery's decoder has it
 )
 
-// cborSerializer reads an item as apimachinery does, whose types it need not know.
-var cborSerializer = cbor.NewSerializer(runtime.NewScheme(), runtime.NewScheme())
+// cborTarget has apimachinery's serializer decode into one object, whose type no scheme
+// need know, and whatever kind the data says.
+type cborTarget struct{ into runtime.Object }
+
+// ObjectKinds implements runtime.ObjectTyper: a kind for items of lists, which say none.
+func (c cborTarget) ObjectKinds(runtime.Object) ([]schema.GroupVersionKind, bool, error) {
+	return []schema.GroupVersionKind{{Version: "v1", Kind: "Object"}}, false, nil
+}
+
+// Recognizes implements runtime.ObjectTyper.
+func (c cborTarget) Recognizes(schema.GroupVersionKind) bool { return true }
+
+// New implements runtime.ObjectCreater.
+func (c cborTarget) New(schema.GroupVersionKind) (runtime.Object, error) { return c.into, nil }
 
 // cborDecoder reads objects with apimachinery's serializer.
 func cborDecoder[T informer.Object](gvk schema.GroupVersionKind, dropManaged bool) decodeFunc[T] {
@@ -55,7 +67,7 @@ func decodeCBOR(raw []byte, into runtime.Object) error {
 	if u, ok := into.(*unstructured.Unstructured); ok {
 		return direct.Unmarshal(raw, &u.Object)
 	}
-	_, _, err := cborSerializer.Decode(raw, nil, into)
+	_, _, err := cbor.NewSerializer(cborTarget{into}, cborTarget{into}).Decode(raw, nil, into)
 	return err
 }
 
