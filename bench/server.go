@@ -82,9 +82,9 @@ func (b *bodies) answer(w http.ResponseWriter, r *http.Request, n, events int) {
 	}
 	switch {
 	case !watch && proto && strings.Contains(accept, "as=PartialObjectMetadataList"):
-		writeProto(out, b.metadata, n, "meta.k8s.io/v1", "PartialObjectMetadataList")
+		writeProto(out, b.metadata, n, metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"})
 	case !watch && proto:
-		writeProto(out, b.proto, n, "v1", "PodList")
+		writeProto(out, b.proto, n, metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"})
 	case !watch:
 		writeList(out, b.json, n)
 	case query.Get("sendInitialEvents") == "true":
@@ -114,13 +114,13 @@ func writeList(out *bufio.Writer, p *pods, n int) {
 }
 
 // writeProto writes a list in its envelope; all items are equally long.
-func writeProto(out *bufio.Writer, p *pods, n int, apiVersion, kind string) {
+func writeProto(out *bufio.Writer, p *pods, n int, is metav1.TypeMeta) {
 	field := func(to []byte, number byte, value []byte) []byte {
 		return append(binary.AppendUvarint(append(to, number<<3|2), uint64(len(value))), value...)
 	}
 	meta := field(nil, 1, field(nil, 2, []byte(version)))
 	head := binary.AppendUvarint([]byte{2<<3 | 2}, uint64(p.size()))
-	typeMeta := field(field(nil, 1, []byte(apiVersion)), 2, []byte(kind))
+	typeMeta := field(field(nil, 1, []byte(is.APIVersion)), 2, []byte(is.Kind))
 	start := field([]byte("k8s\x00"), 1, typeMeta)
 	start = binary.AppendUvarint(append(start, 2<<3|2), uint64(len(meta)+n*(len(head)+p.size())))
 	_, _ = out.Write(append(start, meta...))
