@@ -53,6 +53,13 @@ func run(ctx context.Context, quick bool, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if !quick {
+		million, err := millionRow(ctx)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, million)
+	}
 	if err := printTable(out, rows); err != nil {
 		return err
 	}

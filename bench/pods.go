@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -21,17 +20,19 @@ const (
 	markName = "name-00000000"
 	markUID  = "00000000-0000-4000-8000-000000000000"
 	markNode = "node-0000"
+
+	markVersion = "12345678"
 )
 
 // podTemplate is a pod as a Deployment makes them, with the managed fields of the three
 // clients that usually write one: 3.7 KB of JSON.
-func podTemplate() ([]byte, error) {
+func podTemplate() *corev1.Pod {
 	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	yes := true
-	pod := corev1.Pod{
+	return &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: markName, Namespace: "team-one", UID: markUID, ResourceVersion: "12345678",
+			Name: markName, Namespace: "team-one", UID: markUID, ResourceVersion: markVersion,
 			CreationTimestamp: now, GenerateName: "name-",
 			Labels:      map[string]string{"app.kubernetes.io/name": "web", "app.kubernetes.io/part-of": "shop", "pod-template-hash": "5d4f8c7b9"},
 			Annotations: map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": "9090"},
@@ -43,7 +44,6 @@ func podTemplate() ([]byte, error) {
 		Spec:   podSpec(),
 		Status: podStatus(now),
 	}
-	return json.Marshal(&pod)
 }
 
 func managedFields(now metav1.Time) []metav1.ManagedFieldsEntry {
@@ -107,15 +107,11 @@ type pods struct {
 	marks []string
 }
 
-func newPods() (*pods, error) {
-	template, err := podTemplate()
-	if err != nil {
-		return nil, err
-	}
+func newPods(template []byte) *pods {
 	p := &pods{}
 	for len(template) > 0 {
 		at, mark := len(template), ""
-		for _, m := range []string{markName, markUID, markNode} {
+		for _, m := range []string{markName, markUID, markNode, markVersion} {
 			if i := bytes.Index(template, []byte(m)); i >= 0 && i < at {
 				at, mark = i, m
 			}
@@ -124,14 +120,20 @@ func newPods() (*pods, error) {
 		p.marks = append(p.marks, mark)
 		template = template[at+len(mark):]
 	}
-	return p, nil
+	return p
 }
+
+// firstVersion is that of the first pod: all versions are equally long.
+const firstVersion = 20_000_000
 
 // size is the length of one pod in bytes.
 func (p *pods) size() int { return len(p.append(nil, 0)) }
 
 // append appends pod i.
-func (p *pods) append(to []byte, i int) []byte {
+func (p *pods) append(to []byte, i int) []byte { return p.appendAt(to, i, i) }
+
+// appendAt appends pod i with another one's version.
+func (p *pods) appendAt(to []byte, i, version int) []byte {
 	for n, part := range p.parts {
 		to = append(to, part...)
 		switch p.marks[n] {
@@ -139,6 +141,8 @@ func (p *pods) append(to []byte, i int) []byte {
 			to = fmt.Appendf(to, "name-%08d", i)
 		case markUID:
 			to = fmt.Appendf(to, "00000000-0000-4000-8000-%012d", i)
+		case markVersion:
+			to = fmt.Appendf(to, "%08d", firstVersion+version)
 		case markNode:
 			to = fmt.Appendf(to, "node-%04d", i%1000)
 		}

@@ -10,10 +10,11 @@ import (
 )
 
 func TestPods(t *testing.T) {
-	p, err := newPods()
+	bodies, err := newBodies()
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := bodies.json
 	if size := p.size(); size < 3_500 || size > 3_900 {
 		t.Errorf("a pod has %d bytes, want about 3,700", size)
 	}

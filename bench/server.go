@@ -5,15 +5,23 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // serve answers lists and watches of n pods on loopback, as kube-apiserver does: a list at
 // "0" whole, a watch-list with its end marker, and a watch with silence.
+//
+// Below /events/E/ the list has 1,000 pods, and the watch after it E events.
 func serve(ctx context.Context, n int) (baseURL string, err error) {
-	p, err := newPods()
+	b, err := newBodies()
 	if err != nil {
 		return "", err
 	}
@@ -21,32 +29,75 @@ func serve(ctx context.Context, n int) (baseURL string, err error) {
 	if err != nil {
 		return "", err
 	}
-	server := &http.Server{Handler: handler(p, n)}
+	server := &http.Server{Handler: b.handler(n)}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	go func() { _ = server.Serve(listener) }()
 	return "http://" + listener.Addr().String(), nil
 }
 
-const version = "99999999"
+const (
+	version   = "19999999" // of a list: older than its first event
+	eventPods = 1000
+)
 
-func handler(p *pods, n int) http.Handler {
+// bodies makes pods in the encodings that are compared.
+type bodies struct{ json, proto, metadata *pods }
+
+func newBodies() (*bodies, error) {
+	template := podTemplate()
+	text, err := json.Marshal(template)
+	if err != nil {
+		return nil, err
+	}
+	message, err := template.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := (&metav1.PartialObjectMetadata{ObjectMeta: template.ObjectMeta}).Marshal()
+	if err != nil {
+		return nil, err
+	}
+	return &bodies{newPods(text), newPods(message), newPods(metadata)}, nil
+}
+
+func (b *bodies) handler(n int) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/api/v1/pods", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		out := bufio.NewWriterSize(w, 1<<16)
-		query := r.URL.Query()
-		switch {
-		case query.Get("watch") == "":
-			writeList(out, p, n)
-			return
-		case query.Get("sendInitialEvents") == "true":
-			writeInitialEvents(out, p, n)
-		}
-		_ = out.Flush()
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
+	mux.HandleFunc("/api/v1/pods", func(w http.ResponseWriter, r *http.Request) { b.answer(w, r, n, 0) })
+	mux.HandleFunc("/events/{events}/api/v1/pods", func(w http.ResponseWriter, r *http.Request) {
+		events, _ := strconv.Atoi(r.PathValue("events"))
+		b.answer(w, r, eventPods, events)
 	})
 	return mux
+}
+
+func (b *bodies) answer(w http.ResponseWriter, r *http.Request, n, events int) {
+	accept := r.Header.Get("Accept")
+	proto := strings.HasPrefix(accept, "application/vnd.kubernetes.protobuf")
+	out := bufio.NewWriterSize(w, 1<<16)
+	query := r.URL.Query()
+	watch := query.Get("watch") != ""
+	w.Header().Set("Content-Type", "application/json")
+	if proto {
+		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
+	}
+	switch {
+	case !watch && proto && strings.Contains(accept, "as=PartialObjectMetadataList"):
+		writeProto(out, b.metadata, n, metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"})
+	case !watch && proto:
+		writeProto(out, b.proto, n, metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"})
+	case !watch:
+		writeList(out, b.json, n)
+	case query.Get("sendInitialEvents") == "true":
+		writeInitialEvents(out, b.json, n)
+	default:
+		from, _ := strconv.Atoi(query.Get("resourceVersion"))
+		writeEvents(out, b.json, max(from-firstVersion+1, 0), events)
+	}
+	_ = out.Flush()
+	if watch {
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
 }
 
 func writeList(out *bufio.Writer, p *pods, n int) {
@@ -60,16 +111,43 @@ func writeList(out *bufio.Writer, p *pods, n int) {
 		_, _ = out.Write(buffer)
 	}
 	_, _ = out.WriteString("]}\n")
-	_ = out.Flush()
+}
+
+// writeProto writes a list in its envelope; all items are equally long.
+func writeProto(out *bufio.Writer, p *pods, n int, is metav1.TypeMeta) {
+	field := func(to []byte, number byte, value []byte) []byte {
+		return append(binary.AppendUvarint(append(to, number<<3|2), uint64(len(value))), value...)
+	}
+	meta := field(nil, 1, field(nil, 2, []byte(version)))
+	head := binary.AppendUvarint([]byte{2<<3 | 2}, uint64(p.size()))
+	typeMeta := field(field(nil, 1, []byte(is.APIVersion)), 2, []byte(is.Kind))
+	start := field([]byte("k8s\x00"), 1, typeMeta)
+	start = binary.AppendUvarint(append(start, 2<<3|2), uint64(len(meta)+n*(len(head)+p.size())))
+	_, _ = out.Write(append(start, meta...))
+	var buffer []byte
+	for i := range n {
+		_, _ = out.Write(head)
+		buffer = p.append(buffer[:0], i)
+		_, _ = out.Write(buffer)
+	}
 }
 
 func writeInitialEvents(out *bufio.Writer, p *pods, n int) {
-	var buffer []byte
 	for i := range n {
-		_, _ = out.WriteString(`{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1",`)
-		buffer = p.append(buffer[:0], i)
-		_, _ = out.Write(buffer[1:])
-		_, _ = out.WriteString("}\n")
+		writeEvent(out, "ADDED", p.append(nil, i))
 	}
 	fmt.Fprintf(out, `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":%q,"annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", version)
+}
+
+// writeEvents updates the pods in turn, at a higher version each time.
+func writeEvents(out *bufio.Writer, p *pods, from, events int) {
+	for i := from; i < events; i++ {
+		writeEvent(out, "MODIFIED", p.appendAt(nil, i%eventPods, i))
+	}
+}
+
+func writeEvent(out *bufio.Writer, kind string, pod []byte) {
+	fmt.Fprintf(out, `{"type":%q,"object":{"kind":"Pod","apiVersion":"v1",`, kind)
+	_, _ = out.Write(pod[1:])
+	_, _ = out.WriteString("}\n")
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"sync"
 
@@ -81,7 +82,11 @@ func newClient[T informer.Object](config Config, resource Resource) (*Client[T],
 		resource:   schema.GroupResource{Group: resource.Group, Resource: resource.Resource},
 		userAgent:  config.UserAgent,
 		compressed: !config.DisableCompression,
+		encoding:   config.Encoding,
 	}}
+	if form.codecs[config.Encoding] == nil {
+		c.endpoint.encoding = JSON
+	}
 	c.inputs.New = func() any { return newInput(c.max) }
 	return c, nil
 }
@@ -115,6 +120,9 @@ func (c *Client[T]) String() string { return c.endpoint.resource.String() }
 // Ownership: the object that known is given is its own to keep, and so are the objects
 // that yield is given.
 //
+// known is called for items ahead of yield, by what is being decoded meanwhile; both are
+// called on the goroutine of the caller.
+//
 // Errors: an *apierrors.StatusError for what the server refused; informer.ErrNotAList and
 // informer.ErrTable; ErrContentType, ErrMalformed, ErrItemTooLarge and ErrNoIdentity;
 // io.ErrUnexpectedEOF for a body that breaks off; the error of yield as it is.
@@ -130,20 +138,33 @@ func (c *Client[T]) listStream(ctx context.Context, options metav1.ListOptions, 
 	options.Watch = false
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // closes the connection where the body was not read to its end
-	body, err := c.endpoint.open(ctx, request{operation: "list", accept: c.form.acceptList, options: options})
+	body, encoding, err := c.endpoint.open(ctx, request{operation: "list", accept: c.form.accept, options: options})
 	if err != nil {
 		return metav1.ListMeta{}, err
 	}
 	defer func() { _ = body.Close() }()
+	l.start(c.form.codecs[encoding])
+	defer l.pipe.close()
+	switch encoding {
+	case Protobuf:
+		err = l.readProto(newWire(body, c.max))
+	case CBOR:
+		err = l.readCBOR(newWire(body, c.max))
+	default:
+		err = c.readJSON(body, l)
+	}
+	return l.envelope.meta, err
+}
+
+func (c *Client[T]) readJSON(body io.Reader, l *lister[T]) error {
 	in := c.inputs.Get().(*input)
 	in.reset(body)
-	l.decode = c.form.newDecoder()
 	if err := l.read(in); err != nil {
-		return metav1.ListMeta{}, err // and not the input, whose buffer may be large
+		return err // and not the input, whose buffer may be large
 	}
 	in.release()
 	c.inputs.Put(in)
-	return l.envelope.meta, nil
+	return nil
 }
 
 // List implements informer.ListerWatcher: it returns an *informer.ObjectList[T]. It is
@@ -197,7 +218,7 @@ func newObjectError(m metav1.Object, err error) error {
 func (c *Client[T]) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch = true
 	ctx, cancel := context.WithCancel(ctx)
-	body, err := c.endpoint.open(ctx, request{operation: "watch", accept: c.form.acceptWatch, options: options})
+	body, encoding, err := c.endpoint.open(ctx, request{operation: "watch", accept: c.form.accept, options: options})
 	if err != nil {
 		err = c.endpoint.describe(ctx, "watch", err)
 		cancel()
@@ -205,15 +226,15 @@ func (c *Client[T]) Watch(ctx context.Context, options metav1.ListOptions) (watc
 	}
 	w := &watcher[T]{
 		form:     c.form,
-		decode:   c.form.newDecoder(),
+		codec:    c.form.codecs[encoding],
 		describe: func(err error) error { return c.endpoint.describe(ctx, "watch", err) },
 		body:     body,
-		in:       newInput(c.max),
 		cancel:   cancel,
 		result:   make(chan watch.Event, watchBuffer),
 		done:     make(chan struct{}),
 	}
-	w.in.reset(body)
+	w.decode = w.codec.take()
+	w.next = w.reader(encoding, c.max)
 	go w.receive(ctx)
 	return w, nil
 }

@@ -49,6 +49,9 @@ type Config struct {
 	// InsecureSkipTLSVerify accepts any certificate of any server.
 	InsecureSkipTLSVerify bool
 
+	// Encoding is what the server is asked for; "": JSON. Types that cannot be read in it
+	// are asked for in JSON, and so is a server that does not have it, which is remembered.
+	Encoding Encoding
 	// UserAgent names the program to the server; "": the name of the binary.
 	UserAgent string
 	// MaxItemSize limits the bytes of one item of a list, and of one event; 0: 16 MiB;
@@ -107,9 +110,12 @@ func (c Config) withDefaults() (Config, *url.URL, error) {
 		return c, nil, errors.New("HTTPClient and the TLS fields exclude each other")
 	case c.InsecureSkipTLSVerify && (c.CAFile != "" || len(c.CAData) > 0):
 		return c, nil, errors.New("InsecureSkipTLSVerify and a CA exclude each other")
+	case c.Encoding != "" && c.Encoding != JSON && c.Encoding != Protobuf && c.Encoding != CBOR:
+		return c, nil, errors.New("Encoding is none of JSON, Protobuf and CBOR")
 	case c.MaxItemSize < 0:
 		return c, nil, errors.New("MaxItemSize is negative")
 	}
+	c.Encoding = cmp.Or(c.Encoding, JSON)
 	c.MaxItemSize = cmp.Or(c.MaxItemSize, defaultMaxItemSize)
 	c.UserAgent = cmp.Or(c.UserAgent, filepath.Base(os.Args[0])+" ("+runtime.GOOS+"/"+runtime.GOARCH+") informer")
 	return c, base, nil

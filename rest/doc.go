@@ -14,11 +14,21 @@
 // out the rest, and a pointer to a struct with metav1.TypeMeta and metav1.ObjectMeta as
 // that struct.
 //
+// # Encodings
+//
+// Config.Encoding asks for JSON, Protobuf or CBOR. Protobuf is for types that have a
+// method Unmarshal, as those of k8s.io/api do; others are asked for in JSON. What came is
+// read as what its content type says, and a server that refuses an encoding is asked for
+// JSON from then on.
+//
 // # Memory
 //
 // Lists are decoded item by item from the body. What is held at any moment beside the
 // objects handed over is one item's bytes, at most Config.MaxItemSize, in a buffer that
-// grows to at most three times that. Compressed bodies are decompressed as they are read.
+// grows to at most three times that, and about a megabyte of items that up to 8
+// goroutines decode while the next ones are read. Compressed bodies are decompressed as
+// they are read. Strings that repeat, in JSON, and slices of exact length keep the
+// objects small.
 //
 // # Equality with apimachinery
 //

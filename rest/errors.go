@@ -19,7 +19,7 @@ var ErrNotInCluster = errors.New("rest: not in a cluster: KUBERNETES_SERVICE_HOS
 // What was wrong with an answer. A body that ends too soon is io.ErrUnexpectedEOF, and
 // what is no list at all informer.ErrNotAList or informer.ErrTable.
 var (
-	ErrContentType  = errors.New("rest: answer is not JSON")                        // by its header: HTML from a proxy
+	ErrContentType  = errors.New("rest: answer is in no known encoding")            // by its header: HTML from a proxy
 	ErrMalformed    = errors.New("rest: malformed answer")                          // not JSON, nested too deep, or not gzip
 	ErrItemTooLarge = errors.New("rest: object larger than MaxItemSize")            // an item of a list, or an event
 	ErrNoIdentity   = errors.New("rest: object without readable metadata.name")     // nothing can be concluded from it

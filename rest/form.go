@@ -5,6 +5,8 @@ package rest
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/informerkit/informer"
@@ -18,12 +20,11 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// What is asked of a server. Metadata alone falls back to whole objects, of which the
-// rest is then ignored: https://kubernetes.io/docs/reference/using-api/api-concepts/
+// What is asked of a server for metadata alone. It falls back to whole objects, of which
+// the rest is then ignored: https://kubernetes.io/docs/reference/using-api/api-concepts/
 const (
-	acceptJSON         = "application/json"
-	acceptMetadata     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-	acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+	asMetadata     = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	asMetadataList = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 
 // metadataType is the type of every object that is metadata alone, whichever way the
@@ -32,13 +33,13 @@ var metadataType = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "m
 
 // form is how objects of type T are asked for and read.
 type form[T informer.Object] struct {
-	acceptList, acceptWatch string
-	inherits                bool // items of a list take their kind from the list
-	kinds                   *kinds
-	newDecoder              func() decodeFunc[T]
+	asList, asWatch string // parameters of what is asked for
+	inherits        bool   // items of a list take their kind from the list
+	kinds           *kinds
+	codecs          map[Encoding]*codec[T]
 }
 
-// decodeFunc makes an object of its bytes, which are valid JSON and stay the caller's. It
+// decodeFunc makes an object of its bytes, which stay the caller's. JSON is known to be valid. It
 // is used by one goroutine at a time.
 type decodeFunc[T informer.Object] func(raw []byte) (T, error)
 
@@ -48,19 +49,45 @@ func newForm[T informer.Object](dropManaged bool) (*form[T], error) {
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return nil, fmt.Errorf("%v is no pointer to a struct", t)
 	}
-	f := &form[T]{acceptList: acceptJSON, acceptWatch: acceptJSON}
+	f := &form[T]{codecs: map[Encoding]*codec[T]{}}
+	var gvk schema.GroupVersionKind
+	newJSON := func() decodeFunc[T] { return structDecoder[T](gvk, dropManaged) }
 	switch t {
 	case reflect.TypeFor[*unstructured.Unstructured]():
 		f.inherits = true
-		f.newDecoder = func() decodeFunc[T] { return unstructuredDecoder[T](dropManaged) }
+		newJSON = func() decodeFunc[T] { return unstructuredDecoder[T](dropManaged) }
 	case reflect.TypeFor[*metav1.PartialObjectMetadata]():
-		f.acceptList, f.acceptWatch = acceptMetadataList, acceptMetadata
-		f.newDecoder = func() decodeFunc[T] { return structDecoder[T](metadataType.GroupVersionKind(), dropManaged) }
+		f.asList, f.asWatch = asMetadataList, asMetadata
+		gvk = metadataType.GroupVersionKind()
 	default:
 		f.kinds = &kinds{name: t.Elem().Name()}
-		f.newDecoder = func() decodeFunc[T] { return structDecoder[T](schema.GroupVersionKind{}, dropManaged) }
+	}
+	f.codecs[JSON] = newCodec(identify, newJSON)
+	f.codecs[CBOR] = newCodec(identifyCBOR, func() decodeFunc[T] { return cborDecoder[T](gvk, dropManaged) })
+	if t.Implements(protoMessageType) {
+		f.codecs[Protobuf] = newCodec(identifyProto, func() decodeFunc[T] { return protoDecoder[T](gvk, dropManaged) })
 	}
 	return f, nil
+}
+
+// accept is what to ask for so that one of two encodings comes.
+func (f *form[T]) accept(encoding Encoding, operation string) string {
+	as := f.asList
+	if operation == "watch" {
+		as = f.asWatch
+	}
+	var all []string
+	for _, media := range slices.Compact([]Encoding{encoding, JSON}) {
+		name := string(media)
+		if operation == "watch" {
+			name = media.stream()
+		}
+		if as != "" {
+			all = append(all, name+as)
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, ",")
 }
 
 // unstructuredDecoder reads objects as maps.

@@ -39,12 +39,19 @@ func (e *envelope) itemKind() string { return strings.TrimSuffix(e.kind, "List")
 // lister is one list on its way from a body to its reader.
 type lister[T informer.Object] struct {
 	form     *form[T]
-	decode   decodeFunc[T]
+	codec    *codec[T]
+	pipe     *pipeline[T]
 	known    func(item metav1.Object, hash uint64) bool
 	yield    func(obj runtime.Object) error
 	envelope envelope
 	held     []runtime.Object // items that wait for a kind that comes after them
 	count    int
+}
+
+// start readies a lister for a body in one encoding; close has to follow.
+func (l *lister[T]) start(codec *codec[T]) {
+	l.codec = codec
+	l.pipe = newPipeline(codec, l.deliver)
 }
 
 // read reads a list whose members may come in any order: those of typed lists begin with
@@ -72,6 +79,9 @@ func (l *lister[T]) read(in *input) error {
 		return err
 	}
 	if err := l.check(); err != nil {
+		return err
+	}
+	if err := l.pipe.flush(); err != nil {
 		return err
 	}
 	return l.release()
@@ -153,24 +163,31 @@ func (l *lister[T]) items(in *input) error {
 	}
 	for in.peek() != ']' {
 		raw, err := in.value()
-		if err == nil {
-			err = l.item(raw)
-		}
 		if err != nil {
-			if _, ours := err.(yieldError); ours {
-				return err
-			}
 			return fmt.Errorf("item %d: %w", l.count, noBody(err))
 		}
-		l.count++
+		if err := l.numbered(raw); err != nil {
+			return err
+		}
 	}
 	_, err := in.token()
 	return err
 }
 
-// item hands one item over, unless it is known.
+// numbered is item; its error says which one it was.
+func (l *lister[T]) numbered(raw []byte) error {
+	err := l.item(raw)
+	if _, ours := err.(yieldError); err == nil || ours {
+		l.count++
+		return err
+	}
+	return fmt.Errorf("item %d: %w", l.count, err)
+}
+
+// item has one item decoded and handed over, unless it is known. Those of another kind
+// come as metadata alone, which whoever expects a T will notice.
 func (l *lister[T]) item(raw []byte) error {
-	id, err := identify(raw, false)
+	id, err := l.codec.identify(raw, false)
 	if err != nil {
 		return err
 	}
@@ -180,7 +197,15 @@ func (l *lister[T]) item(raw []byte) error {
 			return nil
 		}
 	}
-	obj := decodeObject(l.form.kinds, l.decode, id, raw)
+	if l.form.kinds.foreign(id.kind) {
+		m := id.object()
+		return l.pipe.addObject(&m)
+	}
+	return l.pipe.add(raw)
+}
+
+// deliver hands an object over, or holds it back.
+func (l *lister[T]) deliver(obj runtime.Object) error {
 	if l.waits(obj) {
 		l.held = append(l.held, obj)
 		return nil
@@ -243,19 +268,4 @@ func (l *lister[T]) check() error {
 		return fmt.Errorf("%w: an object %s and without items", informer.ErrNotAList, safeKind(e.kind))
 	}
 	return nil
-}
-
-// decodeObject makes of an object's bytes an object of type T, or what stands for it: its
-// metadata alone for one of another kind, which whoever expects a T will notice, and an
-// Undecodable.
-func decodeObject[T informer.Object](kinds *kinds, decode decodeFunc[T], id identity, raw []byte) runtime.Object {
-	if kinds.foreign(id.kind) {
-		m := id.object()
-		return &m
-	}
-	obj, err := decode(raw)
-	if err != nil {
-		return &informer.Undecodable{PartialObjectMetadata: id.object(), Err: err}
-	}
-	return obj
 }

@@ -9,10 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,22 +28,39 @@ type endpoint struct {
 	resource   schema.GroupResource
 	userAgent  string
 	compressed bool // ask for compressed lists
+	encoding   Encoding
+	plain      atomic.Bool // the server refused encoding: JSON from now on
 }
 
 // request is what differs between a list and a watch.
 type request struct {
 	operation string // "list" or "watch"
-	accept    string
+	accept    func(encoding Encoding, operation string) string
 	options   metav1.ListOptions
 }
 
 // open sends a request and returns the body of a good answer, decompressed, and its
-// content type. The caller closes the body.
-func (e *endpoint) open(ctx context.Context, r request) (io.ReadCloser, error) {
-	resp, err := e.send(ctx, r)
-	if err != nil {
-		return nil, err
+// encoding. The caller closes the body. A server that refuses the encoding is asked for
+// JSON instead, now and from now on.
+func (e *endpoint) open(ctx context.Context, r request) (io.ReadCloser, Encoding, error) {
+	encoding := e.encoding
+	if e.plain.Load() {
+		encoding = JSON
 	}
+	body, got, err := e.openAs(ctx, r, encoding)
+	if encoding != JSON && (apierrors.IsNotAcceptable(err) || apierrors.IsUnsupportedMediaType(err)) {
+		e.plain.Store(true)
+		return e.openAs(ctx, r, JSON)
+	}
+	return body, got, err
+}
+
+func (e *endpoint) openAs(ctx context.Context, r request, encoding Encoding) (io.ReadCloser, Encoding, error) {
+	resp, err := e.send(ctx, r, encoding)
+	if err != nil {
+		return nil, "", err
+	}
+	var got Encoding
 	body, err := decompress(resp)
 	switch {
 	case resp.StatusCode/100 != 2:
@@ -52,19 +69,19 @@ func (e *endpoint) open(ctx context.Context, r request) (io.ReadCloser, error) {
 		}
 		err = e.blameToken(statusError(resp, body, e.resource))
 	case err == nil:
-		err = checkContentType(resp.Header.Get("Content-Type"))
+		got, err = encodingOf(resp.Header.Get("Content-Type"), encoding)
 	}
 	if err != nil {
 		_ = resp.Body.Close()
-		return nil, err
+		return nil, "", err
 	}
-	return body, nil
+	return body, got, nil
 }
 
 // send sends a request, and once more if it was refused for a token that has been
 // replaced since.
-func (e *endpoint) send(ctx context.Context, r request) (*http.Response, error) {
-	resp, err := e.sendOnce(ctx, r)
+func (e *endpoint) send(ctx context.Context, r request, encoding Encoding) (*http.Response, error) {
+	resp, err := e.sendOnce(ctx, r, encoding)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized {
 		return resp, err
 	}
@@ -72,10 +89,10 @@ func (e *endpoint) send(ctx context.Context, r request) (*http.Response, error) 
 		return resp, nil // blameToken adds the error of reload
 	}
 	_ = resp.Body.Close()
-	return e.sendOnce(ctx, r)
+	return e.sendOnce(ctx, r, encoding)
 }
 
-func (e *endpoint) sendOnce(ctx context.Context, r request) (*http.Response, error) {
+func (e *endpoint) sendOnce(ctx context.Context, r request, encoding Encoding) (*http.Response, error) {
 	query, err := queryparams.Convert(&r.options)
 	if err != nil {
 		return nil, err
@@ -86,7 +103,7 @@ func (e *endpoint) sendOnce(ctx context.Context, r request) (*http.Response, err
 	if err != nil {
 		return nil, bare(err)
 	}
-	req.Header.Set("Accept", r.accept)
+	req.Header.Set("Accept", r.accept(encoding, r.operation))
 	req.Header.Set("User-Agent", e.userAgent)
 	// Said in any case, for otherwise a transport may ask by itself, and for a watch too.
 	req.Header.Set("Accept-Encoding", "identity")
@@ -129,19 +146,6 @@ func bare(err error) error {
 		return urlError.Err
 	}
 	return err
-}
-
-// checkContentType lets JSON pass, and what may be JSON: servers that do not say.
-func checkContentType(header string) error {
-	media, _, err := mime.ParseMediaType(header)
-	switch {
-	case header == "", media == "application/json", strings.HasSuffix(media, "+json"),
-		media == "text/plain", media == "application/octet-stream":
-		return nil
-	case err != nil:
-		return fmt.Errorf("%w: unreadable content type", ErrContentType)
-	}
-	return fmt.Errorf("%w but %s", ErrContentType, media)
 }
 
 // decompress returns the body of an answer as it was before its transfer.

@@ -27,15 +27,28 @@ var errEmptyEvent = fmt.Errorf("%w: an event without type or object", ErrMalform
 // watcher is one open watch.
 type watcher[T informer.Object] struct {
 	form     *form[T]
+	codec    *codec[T]
 	decode   decodeFunc[T]
+	next     func() (watch.Event, error)
 	describe func(err error) error
 	body     io.ReadCloser
-	in       *input
 	cancel   context.CancelFunc
 	result   chan watch.Event
 	done     chan struct{}
 	stop     sync.Once
-	late     []byte // the object of an event whose type comes after it
+}
+
+// reader returns what reads one event after the other.
+func (w *watcher[T]) reader(encoding Encoding, max int64) func() (watch.Event, error) {
+	switch encoding {
+	case Protobuf:
+		return (&protoEvents[T]{w, newWire(w.body, max)}).event
+	case CBOR:
+		return (&cborEvents[T]{w, newWire(w.body, max)}).event
+	}
+	in := newInput(max)
+	in.reset(w.body)
+	return (&jsonEvents[T]{watcher: w, in: in}).event
 }
 
 // ResultChan returns the events; it is closed when the stream has ended or was stopped.
@@ -56,8 +69,9 @@ func (w *watcher[T]) receive(ctx context.Context) {
 	defer close(w.result)
 	defer w.Stop()
 	defer func() { _ = w.body.Close() }()
+	defer w.codec.give(w.decode)
 	for {
-		event, err := w.event()
+		event, err := w.next()
 		if err != nil {
 			if ctx.Err() != nil || !isFault(err) {
 				return
@@ -103,8 +117,15 @@ func faultStatus(err error) *metav1.Status {
 	}
 }
 
+// jsonEvents reads a watch in JSON.
+type jsonEvents[T informer.Object] struct {
+	*watcher[T]
+	in   *input
+	late []byte // the object of an event whose type comes after it
+}
+
 // event reads one event: {"type":…,"object":…}.
-func (w *watcher[T]) event() (event watch.Event, err error) {
+func (w *jsonEvents[T]) event() (event watch.Event, err error) {
 	if kind := w.in.peek(); kind != '{' && kind != 0 {
 		return event, fmt.Errorf("%w: a JSON %s for an event", ErrMalformed, kindName(kind))
 	}
@@ -130,7 +151,7 @@ func (w *watcher[T]) event() (event watch.Event, err error) {
 }
 
 // member reads one member of an event.
-func (w *watcher[T]) member(event *watch.Event) error {
+func (w *jsonEvents[T]) member(event *watch.Event) error {
 	name, err := w.in.token()
 	if err != nil {
 		return err
@@ -156,7 +177,7 @@ func (w *watcher[T]) member(event *watch.Event) error {
 }
 
 // object reads the object of an event.
-func (w *watcher[T]) object(kind watch.EventType, raw []byte) (runtime.Object, error) {
+func (w *jsonEvents[T]) object(kind watch.EventType, raw []byte) (runtime.Object, error) {
 	switch kind {
 	case watch.Error:
 		return errorObject(raw), nil
@@ -164,6 +185,11 @@ func (w *watcher[T]) object(kind watch.EventType, raw []byte) (runtime.Object, e
 		return w.bookmark(raw)
 	}
 	id, err := identify(raw, true)
+	return w.identified(id, err, raw)
+}
+
+// identified decodes an object, if it is one.
+func (w *watcher[T]) identified(id identity, err error, raw []byte) (runtime.Object, error) {
 	switch {
 	case id.isStatus():
 		return nil, fmt.Errorf("%w: a Status", ErrNotAnObject)
@@ -171,8 +197,11 @@ func (w *watcher[T]) object(kind watch.EventType, raw []byte) (runtime.Object, e
 		return nil, fmt.Errorf("%w: a Table", ErrNotAnObject)
 	case err != nil:
 		return nil, err
+	case w.form.kinds.foreign(id.kind):
+		m := id.object()
+		return &m, nil
 	}
-	return decodeObject(w.form.kinds, w.decode, id, raw), nil
+	return w.codec.object(w.decode, raw), nil
 }
 
 // errorObject reads the Status of an ERROR event.
@@ -185,7 +214,7 @@ func errorObject(raw []byte) runtime.Object {
 
 // bookmark reads an object that has a version and no name. What else is in it does not
 // count: if it does not fit T, its metadata alone does.
-func (w *watcher[T]) bookmark(raw []byte) (runtime.Object, error) {
+func (w *jsonEvents[T]) bookmark(raw []byte) (runtime.Object, error) {
 	if id, err := identify(raw, false); !id.hasMetadata || errors.Is(err, errWrongPart) {
 		return nil, fmt.Errorf("bookmark: %w", err)
 	}

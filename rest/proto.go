@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"reflect"
+
+	"github.com/informerkit/informer"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// What Kubernetes writes around and into Protobuf:
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding-idl and the
+// generated.proto files of apimachinery.
+const (
+	protoMagic = "k8s\x00"
+
+	unknownTypeMeta, unknownRaw   = 1, 2 // of runtime.Unknown
+	typeMetaVersion, typeMetaKind = 1, 2
+
+	objectMetadata, listItems = 1, 2 // of every object, of every list
+
+	metaName, metaNamespace, metaUID, metaVersion, metaManaged = 1, 3, 5, 6, 17
+
+	eventType, eventObject = 1, 2 // of metav1.WatchEvent
+)
+
+// protoMessage is implemented by the types that have a Protobuf form.
+type protoMessage interface{ Unmarshal(data []byte) error }
+
+var protoMessageType = reflect.TypeFor[protoMessage]()
+
+var errProto = fmt.Errorf("%w: invalid Protobuf", ErrMalformed)
+
+// field is a field of a message: of those that have a length, the others are left out.
+type field struct {
+	number     int
+	start, end int // with its key
+	value      []byte
+}
+
+// fields calls a function for each field of a message that has a length, and reports
+// whether the message is sound, as far as it was read: false from the function ends it.
+func fields(message []byte, each func(f field) bool) bool {
+	for at := 0; at < len(message); {
+		f := field{start: at}
+		key, n := binary.Uvarint(message[at:])
+		if n <= 0 {
+			return false
+		}
+		at += n
+		size, skipped := 0, false
+		switch key & 7 {
+		case 0:
+			_, size = binary.Uvarint(message[at:])
+			skipped = size > 0
+		case 1:
+			size, skipped = 8, true
+		case 5:
+			size, skipped = 4, true
+		case 2:
+			length, n := binary.Uvarint(message[at:])
+			if n <= 0 || length > uint64(len(message)-at-n) {
+				return false
+			}
+			f.number, f.value, f.end = int(key>>3), message[at+n:at+n+int(length)], at+n+int(length)
+			size = n + int(length)
+		}
+		if f.value == nil && (!skipped || size > len(message)-at) {
+			return false
+		}
+		at += size
+		if f.value != nil && !each(f) {
+			return true
+		}
+	}
+	return true
+}
+
+// identifyProto is identify for a message, which does not say its kind.
+func identifyProto(raw []byte, _ bool) (identity, error) {
+	var id identity
+	sound := true
+	ok := fields(raw, func(f field) bool {
+		if f.number != objectMetadata {
+			return true
+		}
+		id.hasMetadata = true
+		sound = fields(f.value, func(f field) bool {
+			switch f.number {
+			case metaName:
+				id.name = f.value
+			case metaNamespace:
+				id.namespace = f.value
+			case metaUID:
+				id.uid = f.value
+			case metaVersion:
+				id.version = f.value
+			}
+			return f.number <= metaVersion // fields come in order
+		})
+		return false
+	})
+	switch {
+	case !ok || !sound:
+		return id, fmt.Errorf("%w: invalid Protobuf", ErrNoIdentity)
+	case !id.hasMetadata:
+		return id, fmt.Errorf("%w: no metadata", ErrNoIdentity)
+	case len(id.name) == 0:
+		return id, ErrNoIdentity
+	}
+	return id, nil
+}
+
+// unwrap opens the envelope that a whole object comes in.
+func unwrap(data []byte) (typeMeta metav1.TypeMeta, raw []byte, err error) {
+	rest, ok := bytes.CutPrefix(data, []byte(protoMagic))
+	if !ok {
+		return typeMeta, nil, errProto
+	}
+	ok = fields(rest, func(f field) bool {
+		switch f.number {
+		case unknownTypeMeta:
+			typeMeta = protoTypeMeta(f.value)
+		case unknownRaw:
+			raw = f.value
+		}
+		return true
+	})
+	if !ok {
+		return typeMeta, nil, errProto
+	}
+	return typeMeta, raw, nil
+}
+
+func protoTypeMeta(data []byte) (out metav1.TypeMeta) {
+	fields(data, func(f field) bool {
+		switch f.number {
+		case typeMetaVersion:
+			out.APIVersion = string(f.value)
+		case typeMetaKind:
+			out.Kind = string(f.value)
+		}
+		return true
+	})
+	return out
+}
+
+// protoDecoder reads messages into the structs that T points to.
+func protoDecoder[T informer.Object](gvk schema.GroupVersionKind, dropManaged bool) decodeFunc[T] {
+	t := reflect.TypeFor[T]().Elem()
+	var scratch []byte
+	return func(raw []byte) (T, error) {
+		v := reflect.New(t)
+		obj := v.Interface().(T)
+		if dropManaged {
+			scratch = withoutManaged(scratch[:0], raw)
+			raw = scratch
+		}
+		err := v.Interface().(protoMessage).Unmarshal(raw)
+		if cap(scratch) > maxScratch {
+			scratch = nil
+		}
+		if err != nil { // its text may quote nothing, but who knows
+			return obj, fmt.Errorf("%w %v: invalid Protobuf", errSchema, t)
+		}
+		obj.GetObjectKind().SetGroupVersionKind(gvk)
+		return obj, nil
+	}
+}
+
+// withoutManaged appends a message without the managed fields in its metadata: they are
+// half of it, and would only be decoded to be dropped.
+func withoutManaged(to, raw []byte) []byte {
+	last := 0
+	fields(raw, func(f field) bool {
+		if f.number != objectMetadata {
+			return true
+		}
+		to = append(to, raw[last:f.start]...)
+		last = f.end
+		var bare []byte
+		kept := 0
+		fields(f.value, func(inner field) bool {
+			if inner.number == metaManaged {
+				bare = append(bare, f.value[kept:inner.start]...)
+				kept = inner.end
+			}
+			return true
+		})
+		bare = append(bare, f.value[kept:]...)
+		to = binary.AppendUvarint(append(to, objectMetadata<<3|2), uint64(len(bare)))
+		to = append(to, bare...)
+		return true
+	})
+	return append(to, raw[last:]...)
+}
