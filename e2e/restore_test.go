@@ -89,7 +89,7 @@ func writeWhatIsLost(t *testing.T, r *rig) int {
 func (r *rig) waitFor(t *testing.T, version int) map[string]chan error {
 	t.Helper()
 	ended := map[string]chan error{}
-	for name, wait := range map[string]func(context.Context, string) error{
+	for name, wait := range map[string]func(context.Context, string, ...string) error{
 		"rest": r.rest.WaitForResourceVersion, "client-go": r.clientGo.WaitForResourceVersion,
 	} {
 		end := make(chan error, 1)
