@@ -279,9 +279,16 @@ func (f *DeltaFIFO[T]) Identity(obj T) (resourceVersion string, uid types.UID, o
 	if err != nil {
 		return "", "", false
 	}
+	return f.identityOfKey(d.Key)
+}
+
+// keyedByName reports whether keys are those of KeyOf.
+func (f *DeltaFIFO[T]) keyedByName() bool { return f.defaultKey }
+
+func (f *DeltaFIFO[T]) identityOfKey(key string) (resourceVersion string, uid types.UID, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	last := f.newestLocked(d.Key)
+	last := f.newestLocked(key)
 	if !last.present {
 		return "", "", false
 	}

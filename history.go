@@ -74,12 +74,14 @@ func (r *Reflector) checkVersion(ctx context.Context) error {
 	case err == nil:
 		return nil
 	}
-	switch classify(err) {
-	case classUnanswered:
+	switch c := classify(err); {
+	case c == classUnanswered:
 		r.history.check, r.history.next = true, time.Time{} // the backoff comes between
 		return err
-	case classDenied, classRefused:
+	case refusesOptions(err):
 		r.history.noCheck = true
+	case c != classExpired: // the watch will say that
+		r.history.check = true // in a minute
 	}
 	return context.Cause(ctx)
 }

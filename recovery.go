@@ -27,6 +27,7 @@ const (
 	shortStream     = time.Second      // a stream that ends sooner and showed nothing has failed
 	healthyStream   = time.Minute      // a stream that lives so long is progress, also when silent
 	watchPace       = time.Second      // least time between two opens of a watch
+	relistPace      = 3 * time.Second  // least time between two relists that ask for no delay
 	maxStrikes      = 3                // failures in a row without progress, and the list is trusted more
 	maxInitialTries = 3                // ends of a watch-list before its marker, and a list is asked for
 	refusalMemory   = 30 * time.Minute // how long a refused watch-list is not asked for again
@@ -166,6 +167,7 @@ func isUnanswered(err error) bool {
 type streak struct {
 	strikes int // failures in a row without progress that make a relist
 	gone    int // 410 in a row, without progress between them
+	ahead   int // "too large" in a row, without progress between them
 	// falseAlarms counts the versions that went back in a healthy collection.
 	falseAlarms int
 }
@@ -219,7 +221,8 @@ func afterWatch(s streak, o outcome) (streak, step) {
 	case classExpired:
 		return afterExpired(s, o)
 	case classTooLarge:
-		return s, step{action: actRelist, consistent: true, report: o.err}
+		s.ahead++ // once more right after a list at "", and the server is at odds with itself
+		return s, step{action: actRelist, consistent: true, failure: s.ahead > 1, report: o.err}
 	case classAlarm:
 		return s, step{action: actRelist, consistent: true, failure: s.falseAlarms > 0, report: o.err}
 	case classRefused, classUnappliable, classSink:
@@ -267,10 +270,16 @@ func afterList(err error, asked metav1.ListOptions) listStep {
 	switch {
 	case c == classExpired || c == classTooLarge || c == classAlarm:
 		return listStep{again: asked.ResourceVersion != "", consistent: true}
-	case versioned && asked.ResourceVersionMatch != "" && (isCode(err, http.StatusBadRequest) || isCode(err, http.StatusUnprocessableEntity)):
+	case refusesOptions(err) && versioned && asked.ResourceVersionMatch != "":
 		return listStep{again: true, noMatch: true}
 	}
 	return listStep{}
+}
+
+// refusesOptions reports whether a server does not know what it was asked for. Other
+// refusals, as of a resource that is not served, say nothing about the options.
+func refusesOptions(err error) bool {
+	return isCode(err, http.StatusBadRequest) || isCode(err, http.StatusUnprocessableEntity)
 }
 
 // initialVerdict says what becomes of a watch-list that did not reach its marker.
@@ -311,7 +320,11 @@ type initialEnd struct {
 
 func isCode(err error, code int32) bool {
 	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Code == code
+	if !errors.As(err, &status) {
+		return false
+	}
+	s := status.Status()
+	return s.Code == code || s.Code == 0 && codeOfReason[s.Reason] == code
 }
 
 // firstVersion is the table of versions to ask for: of a list, and of a watch-list.

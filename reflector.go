@@ -89,7 +89,8 @@ type Reflector struct {
 	streak       streak    // of the watch
 	initialTries int       // watch-lists in a row that ended early
 	refusedUntil time.Time // no watch-list before
-	paced        time.Time // no watch before
+	paced        time.Time // the last watch was opened
+	relisted     time.Time // the last relist that asked for no delay
 	drawn        time.Time // the last watch that draws a bookmark
 	drawing      bool      // the next watch draws a bookmark
 	wanted       time.Time // the last list for the sake of a wait

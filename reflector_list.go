@@ -245,6 +245,9 @@ func (l *listing) unusable(obj runtime.Object, err error) error {
 	if !ok || !identified || m.GetName() == "" {
 		return err
 	}
+	if _, bare := obj.(*Undecodable); bare && l.r.target.keyless() {
+		return fmt.Errorf("%w: %w", errUnappliable, err)
+	}
 	named := l.r.named(poison)
 	if !l.r.synced && !l.r.options.Quarantine {
 		return &heldError{err: named, pause: poisonPause}

@@ -54,17 +54,14 @@ func (r *Reflector) relist(ctx context.Context, o outcome, next step) error {
 	case next.report != nil:
 		r.report.note(ctx, r.sourceError("watch", next.report))
 	}
-	if next.action == actRewatch {
-		return r.pace(ctx)
-	}
-	return nil
+	return r.apart(ctx, &r.relisted, relistPace)
 }
 
 // follow opens a watch, unless it is given one, and hands on its events until it ends.
 // The error is that of ctx, or one that ends Run; everything else is the outcome.
 func (r *Reflector) follow(ctx context.Context, s *stream) (outcome, error) {
 	if s == nil {
-		if err := r.pace(ctx); err != nil {
+		if err := r.apart(ctx, &r.paced, watchPace); err != nil {
 			return outcome{}, err
 		}
 		if err := r.checkIfDue(ctx); err != nil {
@@ -99,15 +96,15 @@ func (r *Reflector) follow(ctx context.Context, s *stream) (outcome, error) {
 	return o, context.Cause(ctx)
 }
 
-// pace keeps the opens of a watch apart, so that a server that ends every stream after
-// an event cannot be hammered.
-func (r *Reflector) pace(ctx context.Context) error {
-	if wait := time.Until(r.paced); wait > 0 {
+// apart waits until the pause since the last time is over, so that a server that ends
+// every stream after an event cannot be hammered.
+func (r *Reflector) apart(ctx context.Context, last *time.Time, pause time.Duration) error {
+	if wait := time.Until(last.Add(pause)); wait > 0 {
 		if err := r.backoff.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
-	r.paced = time.Now().Add(watchPace)
+	*last = time.Now()
 	return nil
 }
 

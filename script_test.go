@@ -112,6 +112,8 @@ func (c call) String() string {
 	switch c.verb {
 	case "list":
 		return "L(" + c.options.ResourceVersion + ")"
+	case "page":
+		return "P"
 	case "check":
 		return "C(" + c.options.ResourceVersion + ")"
 	case "watch-list":

@@ -131,6 +131,13 @@ func (s *Store[T]) identityOf(obj T) (resourceVersion string, uid types.UID, ok 
 	return s.Identity(key)
 }
 
+// keyedByName reports whether keys are those of KeyOf.
+func (s *Store[T]) keyedByName() bool { return s.s.keyFunc == nil }
+
+func (s *Store[T]) identityOfKey(key string) (resourceVersion string, uid types.UID, ok bool) {
+	return s.Identity(key)
+}
+
 // received is an object on its way into the store, and what the source said of it.
 type received[T any] struct {
 	key     string

@@ -154,6 +154,9 @@ func (s *stream) received(event watch.Event, ok bool) (watch.Event, error) {
 	if !ok {
 		return watch.Event{}, errStreamEnded
 	}
+	if isNil(event.Object) {
+		event.Object = nil // a nil pointer has methods that panic
+	}
 	return event, nil
 }
 

@@ -26,6 +26,7 @@ type target interface {
 	bookmark(ctx context.Context, resourceVersion string) error
 	lose(ctx context.Context, obj metav1.Object) error
 	identity(obj metav1.Object) (resourceVersion string, uid types.UID, ok bool)
+	keyless() bool // an identity alone does not give the sink's key
 }
 
 // staging is a Replacement with its type erased.
@@ -49,6 +50,17 @@ type typedTarget[T Object] struct {
 	kind    schema.GroupVersionKind
 	// identify is nil where the sink does not know what it holds.
 	identify func(obj T) (resourceVersion string, uid types.UID, ok bool)
+	// byName is the same by the key of a name; nil where the sink has other keys.
+	byName func(key string) (resourceVersion string, uid types.UID, ok bool)
+	// ownKeys says that the sink's keys cannot be told from an object's identity alone.
+	ownKeys bool
+}
+
+// nameKeeper is a Sink that can be asked by key. Where its keys are not those of KeyOf, an
+// object of which nothing but its identity is known has no place in it.
+type nameKeeper interface {
+	keyedByName() bool
+	identityOfKey(key string) (resourceVersion string, uid types.UID, ok bool)
 }
 
 func newTarget[T Object](sink Sink[T], example Object) *typedTarget[T] {
@@ -63,6 +75,11 @@ func newTarget[T Object](sink Sink[T], example Object) *typedTarget[T] {
 		identityOf(obj T) (string, types.UID, bool)
 	}: // the Store, whose Identity is by key
 		t.identify = s.identityOf
+	}
+	if s, ok := sink.(nameKeeper); ok {
+		if t.ownKeys = !s.keyedByName(); !t.ownKeys {
+			t.byName = s.identityOfKey
+		}
 	}
 	return t
 }
@@ -105,6 +122,9 @@ func (t *typedTarget[T]) tombstone(obj runtime.Object, typed T, err error) (T, e
 	if !ok {
 		return typed, err
 	}
+	if t.ownKeys {
+		return typed, fmt.Errorf("%w: %w", errUnappliable, err)
+	}
 	of := reflect.TypeFor[T]()
 	if t.example != nil {
 		of = reflect.TypeOf(t.example)
@@ -145,10 +165,7 @@ func (t *typedTarget[T]) typed(obj runtime.Object) (typed T, err error) {
 
 // notAnObject knows what servers send in the place of an object.
 func notAnObject(obj runtime.Object) error {
-	if obj == nil {
-		return fmt.Errorf("%w: %w", errUnappliable, errNilObject)
-	}
-	if v := reflect.ValueOf(obj); v.Kind() == reflect.Pointer && v.IsNil() {
+	if isNil(obj) {
 		return fmt.Errorf("%w: %w", errUnappliable, errNilObject)
 	}
 	switch kind := kindOf(obj); {
@@ -158,6 +175,12 @@ func notAnObject(obj runtime.Object) error {
 		return fmt.Errorf("%w: a Status in the place of an object", errUnappliable)
 	}
 	return nil
+}
+
+// isNil reports whether there is no object, or a nil pointer to one.
+func isNil(obj runtime.Object) bool {
+	v := reflect.ValueOf(obj)
+	return obj == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // kindOf is the kind of an object that carries it, and has no Go type that would tell.
@@ -194,15 +217,16 @@ func (t *typedTarget[T]) bookmark(ctx context.Context, resourceVersion string) e
 }
 
 func (t *typedTarget[T]) identity(obj metav1.Object) (resourceVersion string, uid types.UID, ok bool) {
-	if t.identify == nil {
-		return "", "", false
+	if t.byName != nil {
+		return t.byName(JoinKey(obj.GetNamespace(), obj.GetName()))
 	}
-	typed, err := t.named(obj)
-	if err != nil {
-		return "", "", false
+	if typed, ok := obj.(T); ok && t.identify != nil {
+		return t.identify(typed)
 	}
-	return t.identify(typed)
+	return "", "", false
 }
+
+func (t *typedTarget[T]) keyless() bool { return t.ownKeys }
 
 // named returns an object of the type with the identity of obj, which may be of another.
 func (t *typedTarget[T]) named(obj metav1.Object) (typed T, err error) {

@@ -54,7 +54,7 @@ func managedFields(now metav1.Time) []metav1.ManagedFieldsEntry {
 	} {
 		out = append(out, metav1.ManagedFieldsEntry{
 			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &now,
-			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
 		})
 	}
 	return out
