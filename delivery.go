@@ -63,16 +63,25 @@ func (d *delivery[T]) begin(ctx context.Context) {
 }
 
 // enqueue queues what the store has just applied. It never waits.
-func (d *delivery[T]) enqueue(records []record[T], now time.Duration) {
+func (d *delivery[T]) enqueue(b *burst[T]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.removed || d.stopped {
 		return
 	}
-	for n := range records {
-		d.queue.add(&records[n], now)
-	}
+	d.queue.addBurst(b)
 	d.startLocked()
+}
+
+// shares returns the number of the oldest record that the queue shares with others and
+// may have to merge; 0: there is none.
+func (d *delivery[T]) shares() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.queue.every {
+		return 0
+	}
+	return d.queue.shared.next()
 }
 
 // startSweep has the snapshot delivered, or asks for another one once the sweep that is

@@ -51,7 +51,7 @@ type Informer[T Object] struct {
 
 	goroutines sync.WaitGroup // of handlers and timers
 
-	records []record[T] // of the batch at hand; its memory is used again
+	bursts burstLog[T] // of the goroutine that applies batches
 
 	mu       sync.Mutex
 	phase    informerPhase
