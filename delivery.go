@@ -222,11 +222,15 @@ func (d *delivery[T]) call(change Change[T]) {
 	if d.options.RecoverPanics {
 		defer d.recoverPanic(change.Key)
 	}
-	change, ok := passAll(d.filters, change)
-	if !ok {
-		return
+	if len(d.filters) > 0 {
+		var ok bool
+		if change, ok = passAll(d.filters, change); !ok {
+			return
+		}
 	}
-	defer d.trace(change.Key)()
+	if len(d.informer.options.Traces) > 0 {
+		defer d.trace(change.Key)()
+	}
 	d.handler.Handle(d.ctx, change)
 }
 

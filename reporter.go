@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,6 +26,8 @@ type reporter struct {
 	name    string
 	onError func(ctx context.Context, err error)
 	traces  []*Trace
+
+	poisoned atomic.Bool // poison is not empty
 
 	mu      sync.Mutex
 	status  SourceStatus
@@ -175,6 +178,7 @@ func (r *reporter) committed(ctx context.Context, version string, aside []Quaran
 	for _, q := range aside {
 		r.poison[q.Key] = q
 	}
+	r.poisoned.Store(len(r.poison) > 0)
 	r.wakeLocked()
 	r.goodLocked(ctx)
 }
@@ -280,6 +284,7 @@ func (r *reporter) note(ctx context.Context, err error) {
 func (r *reporter) setAside(ctx context.Context, err *ObjectError) {
 	r.mu.Lock()
 	r.poison[err.Key] = quarantineOf(err)
+	r.poisoned.Store(true)
 	r.wakeLocked()
 	r.mu.Unlock()
 	r.note(ctx, err)
@@ -287,13 +292,14 @@ func (r *reporter) setAside(ctx context.Context, err *ObjectError) {
 
 // applied takes an object off the list of those set aside.
 func (r *reporter) applied(m metav1.Object) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.poison) == 0 {
+	if !r.poisoned.Load() { // nearly always, and this is done for each event
 		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if key := JoinKey(m.GetNamespace(), m.GetName()); r.poison[key].Key == key {
 		delete(r.poison, key)
+		r.poisoned.Store(len(r.poison) > 0)
 		r.wakeLocked()
 	}
 }

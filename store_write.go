@@ -5,6 +5,7 @@ package informer
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/informerkit/informer/internal/dense"
 
@@ -100,7 +101,7 @@ func (s *state[T]) applyBatch(b batch[T]) error {
 	s.w.Lock()
 	defer s.w.Unlock()
 	var failed []error
-	ops := s.scratch.ops[:0]
+	ops := slices.Grow(s.scratch.ops[:0], len(b.keys))
 	for _, deltas := range b.keys {
 		op, ok, err := s.fold(deltas)
 		if err != nil {
@@ -194,9 +195,7 @@ func (s *state[T]) keyOf(obj T, m metav1.Object) (key string, id uint32, err err
 		return m.GetName(), 0, nil
 	}
 	var buf [256]byte
-	text := append(buf[:0], m.GetNamespace()...)
-	text = append(text, '/')
-	text = append(text, m.GetName()...)
+	text := appendKey(buf[:0], m.GetNamespace(), m.GetName())
 	if id, ok := s.table.FindBytes(text); ok {
 		return s.table.Key(id), id, nil
 	}
