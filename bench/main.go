@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures this library beside client-go. Each side runs in processes of
-// its own, in turn, with its default options and the same objects, and each figure is the
-// median of all runs.
+// Command bench measures this library beside client-go, with default options and the same
+// objects. What needs a server runs in processes of its own, since it is about the memory
+// of a process; everything else runs both sides in this one. The sides take turns, and a
+// figure is the median of all runs.
 //
-//	go run .          everything, minutes
-//	go run . -quick   a tenth of the size, and bench/quick.json
+//	go run .               everything, minutes: table.md, full.json, plot.svg
+//	go run . -quick        smaller numbers, and quick.json
+//	go run . -only store   one part of it
 package main
 
 import (
@@ -27,7 +29,11 @@ func main() {
 	var c command
 	flag.BoolVar(&c.quick, "quick", false, "smaller numbers, and write quick.json")
 	flag.StringVar(&c.only, "only", "", "print one part alone: "+partNames())
+	draw := flag.String("plot", "", "draw plot.svg of this JSON file, and measure nothing")
 	flag.Parse()
+	if *draw != "" {
+		exit(plot(*draw, "plot.svg"))
+	}
 	exit(c.run(ctx, os.Stdout))
 }
 
@@ -77,7 +83,10 @@ func (c command) run(ctx context.Context, out io.Writer) error {
 	if err := writeMarkdown("table.md", rows); err != nil {
 		return err
 	}
-	return writeJSON("full.json", rows)
+	if err := writeJSON("full.json", rows); err != nil {
+		return err
+	}
+	return plot("full.json", "plot.svg")
 }
 
 func sizeOf(quick bool) size {

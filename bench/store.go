@@ -151,6 +151,11 @@ func (p *pair) operations() []operation {
 		byIndex(byNamespace, "namespace-7", 0.12), byIndex(byNode, "node-7", 0.12),
 		{
 			work: "store: update with 2 indexes", goal: 0.5, calls: 20_000, goroutines: 1,
+			ours:   func(i int) { must(p.ours.Update(ctx, p.next[i%p.n])) },
+			theirs: func(i int) { must(p.theirs.Update(p.next[i%p.n])) },
+		},
+		{
+			work: "store: update with 2 indexes, objects scattered in memory", goal: 0.5, calls: 20_000, goroutines: 1,
 			ours:   func(i int) { must(p.ours.Update(ctx, p.next[scattered(i, p.n)])) },
 			theirs: func(i int) { must(p.theirs.Update(p.next[scattered(i, p.n)])) },
 		},
