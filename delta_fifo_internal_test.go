@@ -374,7 +374,7 @@ func TestReplaceKeepsOldObject(t *testing.T) {
 	r, err := newBatchFIFO(known).beginReplace(t.Context(), "")
 	fifoCheck(t, err)
 	fifoCheck(t, r.Put(old.DeepCopy()))
-	if r.items[0].object != old {
+	if r.items.at(0).object != old {
 		t.Error("the list holds a copy of a known object")
 	}
 }

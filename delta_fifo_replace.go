@@ -69,8 +69,8 @@ type fifoReplacement[T any] struct {
 	f     *DeltaFIFO[T]
 	ctx   context.Context // of BeginReplace, for the Bookmark at the end
 	cause Cause
-	items []stagedItem[T] // in order of first arrival
-	index map[string]int  // key → index in items
+	items stagedItems[T] // in order of first arrival
+	index map[string]int // key → index in items
 	ended bool
 }
 
@@ -83,6 +83,30 @@ type stagedItem[T any] struct {
 	verdict stagedVerdict
 	firm    bool   // itemSame: by the known objects, or in Commit
 	changes uint64 // of the queue, when the verdict was given
+}
+
+// stagedItems are in chunks: a list grows by them without the garbage of growing.
+type stagedItems[T any] struct {
+	n      int
+	chunks [][]stagedItem[T]
+}
+
+// stagedChunk is a chunk's number of items, at 80 bytes or so each.
+const stagedChunk = 256
+
+func (s *stagedItems[T]) at(i int) *stagedItem[T] { return &s.chunks[i/stagedChunk][i%stagedChunk] }
+
+// add appends an item. The first chunk grows, for most lists are short.
+func (s *stagedItems[T]) add(item stagedItem[T]) {
+	last := len(s.chunks) - 1
+	if s.n%stagedChunk == 0 {
+		s.chunks = append(s.chunks, nil)
+		if last++; last > 0 {
+			s.chunks[last] = make([]stagedItem[T], 0, stagedChunk)
+		}
+	}
+	s.chunks[last] = append(s.chunks[last], item)
+	s.n++
 }
 
 type stagedVerdict uint8
@@ -135,11 +159,11 @@ func (i *stagedItem[T]) judge(base newestState[T]) {
 
 func (r *fifoReplacement[T]) stage(item stagedItem[T]) {
 	if i, ok := r.index[item.key]; ok {
-		r.items[i] = item
+		*r.items.at(i) = item
 		return
 	}
-	r.index[item.key] = len(r.items)
-	r.items = append(r.items, item)
+	r.index[item.key] = r.items.n
+	r.items.add(item)
 }
 
 func (r *fifoReplacement[T]) Remove(obj T) error {
@@ -151,7 +175,7 @@ func (r *fifoReplacement[T]) Remove(obj T) error {
 		return err
 	}
 	if i, ok := r.index[d.Key]; ok {
-		r.items[i] = stagedItem[T]{key: d.Key}
+		*r.items.at(i) = stagedItem[T]{key: d.Key}
 	}
 	return nil
 }
@@ -176,7 +200,7 @@ func (r *fifoReplacement[T]) keptKey(obj metav1.Object) string {
 
 func (r *fifoReplacement[T]) Abort() { r.end() }
 
-func (r *fifoReplacement[T]) end() { r.ended, r.items, r.index = true, nil, nil }
+func (r *fifoReplacement[T]) end() { r.ended, r.items, r.index = true, stagedItems[T]{}, nil }
 
 // commitRounds bounds how often Commit compares again because somebody else wrote
 // meanwhile. What is still open then counts as changed, which is never wrong.
@@ -200,7 +224,7 @@ func (r *fifoReplacement[T]) Commit(resourceVersion string) error {
 		}
 		f.mu.Unlock()
 		for _, doubt := range doubts {
-			item := &r.items[doubt.item]
+			item := r.items.at(doubt.item)
 			item.judge(doubt.base)
 			item.firm = true
 		}
@@ -220,8 +244,8 @@ type stagedDoubt[T any] struct {
 // they count as changed.
 func (r *fifoReplacement[T]) reviewLocked() []stagedDoubt[T] {
 	var doubts []stagedDoubt[T]
-	for i := range r.items {
-		item := &r.items[i]
+	for i := range r.items.n {
+		item := r.items.at(i)
 		if item.settled(r.f.changes) {
 			continue
 		}
@@ -264,8 +288,8 @@ func (r *fifoReplacement[T]) queueLocked() {
 	}
 	f.position++
 	f.queue.grow(r.changed() + len(gone))
-	for i := range r.items {
-		if item := &r.items[i]; item.verdict == itemChanged {
+	for i := range r.items.n {
+		if item := r.items.at(i); item.verdict == itemChanged {
 			f.pushLocked(Delta[T]{
 				Type: DeltaReplaced, Key: item.key, Object: item.object,
 				ResourceVersion: item.version, UID: item.uid, Cause: r.cause,
@@ -283,8 +307,8 @@ func (r *fifoReplacement[T]) queueLocked() {
 
 func (r *fifoReplacement[T]) changed() int {
 	n := 0
-	for i := range r.items {
-		if r.items[i].verdict == itemChanged {
+	for i := range r.items.n {
+		if r.items.at(i).verdict == itemChanged {
 			n++
 		}
 	}
@@ -296,7 +320,7 @@ func (r *fifoReplacement[T]) goneLocked() []Delta[T] {
 	f := r.f
 	var keys []string
 	consider := func(key string) {
-		if i, ok := r.index[key]; !ok || r.items[i].verdict == itemRemoved {
+		if i, ok := r.index[key]; !ok || r.items.at(i).verdict == itemRemoved {
 			keys = append(keys, key)
 		}
 	}

@@ -196,10 +196,11 @@ func (i *Informer[T]) requestSweepLocked(d *delivery[T], cause Cause) {
 
 // resyncPeriod is the one place where the default applies; 0: never.
 func (i *Informer[T]) resyncPeriod(d *delivery[T]) time.Duration {
-	if d.options.Resync == 0 {
-		return i.options.Resync
+	period := d.options.Resync
+	if period == 0 {
+		period = i.options.Resync
 	}
-	return max(d.options.Resync, 0)
+	return min(max(period, 0), maxPeriod)
 }
 
 // armResyncLocked starts the next period of a handler. Its timer counts as a goroutine,

@@ -76,7 +76,7 @@
 //
 // A failure never clears the store. Status says how old the data is, what failed last and
 // how often; OnError hears of every failure; the log has one line when a source begins to
-// fail and one when it is well again. A watch that ends is resumed where it was; only an
+// fail, one when it begins to fail in another way, and one when it is well again. A watch that ends is resumed where it was; only an
 // expired version, a refused request and repeated failures without progress lead to a
 // relist. Reflector describes the rounds, and recovery.go is the table of decisions.
 //
@@ -89,6 +89,7 @@
 //		pods := informertest.NewCollection(t, pod("a"), pod("b"))
 //		inf := informer.New(pods, informer.Options[*corev1.Pod]{})
 //		go inf.Run(t.Context())
+//		synctest.Wait()
 //		pods.FailNext(3, errors.New("down"))
 //		pods.CutStreams()
 //		time.Sleep(time.Minute)

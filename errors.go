@@ -26,7 +26,7 @@ var (
 	ErrWrongType    = errors.New("informer: object of another type") // in an *ObjectError
 	ErrNotAList     = errors.New("informer: answer is not a list of objects")
 	ErrTable        = errors.New("informer: a Table is not a list of objects")
-	ErrNoProgress   = errors.New("informer: watch ends again and again without an event")
+	ErrNoProgress   = errors.New("informer: watch ended at once and without an event")
 	ErrStalled      = errors.New("informer: watch is silent past its timeout")
 	ErrHistoryBreak = errors.New("informer: resource version went backwards")
 	ErrVersionLost  = errors.New("informer: the collection is older than NotOlderThan") // surfaced, never a sync
@@ -49,7 +49,9 @@ type SourceError struct {
 }
 
 // Error names operation and source.
-func (e *SourceError) Error() string { return fmt.Sprintf("%s %s: %v", e.Operation, e.Source, e.Err) }
+func (e *SourceError) Error() string {
+	return fmt.Sprintf("%s %s: %s", e.Operation, e.Source, strings.TrimPrefix(e.Err.Error(), e.Source+": "))
+}
 
 // Unwrap returns Err.
 func (e *SourceError) Unwrap() error { return e.Err }
@@ -89,7 +91,7 @@ type WaitError struct {
 func (e *WaitError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "wait for %s of %s: %v", e.For, e.Name, e.Cause)
-	if len(e.Late) > 0 {
+	if len(e.Late) > 0 && !slices.Equal(e.Late, []string{e.Name}) {
 		fmt.Fprintf(&b, "; late: %s", strings.Join(e.Late, ", "))
 	}
 	if e.Last != nil {
@@ -167,6 +169,7 @@ var (
 	errInitialEnded   = errors.New("initial events: ended before the end marker")
 	errAlarm          = errors.New("version older than what was seen before")
 	errBroken         = errors.New("the collection is older than what was seen before")
+	errNoAnswer       = errors.New("no answer")
 	errShortWindow    = errors.New("the history that the server keeps is shorter than a list takes")
 )
 

@@ -25,6 +25,7 @@ import (
 const (
 	checkPause     = time.Minute      // least time between two version checks
 	earlyEnd       = 10 * time.Second // a stream that ends so long before its timeout was cut
+	checkTimeout   = 30 * time.Second // for the answer to a version check
 	maxFalseAlarms = 2                // and versions are not compared any more
 )
 
@@ -55,9 +56,11 @@ type history struct {
 // due reports whether a check is to be made, and when at the earliest.
 func (h *history) due() (at time.Time, due bool) { return h.next, h.check && !h.noCheck && !h.blind }
 
-// checkVersion asks for one object at R. It returns an error where nobody answers, which
-// is a failure, and errBroken where the collection is older than R.
-func (r *Reflector) checkVersion(ctx context.Context) error {
+// checkVersion asks for one object at R. It returns errBroken where the collection is
+// older than R, or the error of ctx. Without an answer there is another check in a minute.
+func (r *Reflector) checkVersion(parent context.Context) error {
+	ctx, cancel := context.WithTimeout(parent, checkTimeout)
+	defer cancel()
 	r.history.check, r.history.next = false, time.Now().Add(checkPause)
 	if !ordered(r.reached) || r.noMatch { // without a match, a check would cost a list
 		return nil
@@ -74,16 +77,13 @@ func (r *Reflector) checkVersion(ctx context.Context) error {
 	case err == nil:
 		return nil
 	}
-	switch c := classify(err); {
-	case c == classUnanswered:
-		r.history.check, r.history.next = true, time.Time{} // the backoff comes between
-		return err
+	switch {
 	case refusesOptions(err):
 		r.history.noCheck = true
-	case c != classExpired: // the watch will say that
-		r.history.check = true // in a minute
+	case classify(err) != classExpired: // the watch will say that
+		r.history.check = true // in a minute; the watch is opened meanwhile
 	}
-	return context.Cause(ctx)
+	return context.Cause(parent)
 }
 
 // ordered reports whether a version has an order.

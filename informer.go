@@ -155,6 +155,7 @@ func (i *Informer[T]) start(ctx context.Context) bool {
 	i.phase, i.ctx = informerRunning, ctx
 	for _, d := range i.handlers {
 		i.beginLocked(d)
+		d.startSweep(CauseInitial, snapshotOf(i.store.view), i.now())
 	}
 	return true
 }
@@ -208,7 +209,9 @@ func (i *Informer[T]) join(d *delivery[T]) error {
 
 func (i *Informer[T]) registerLocked(d *delivery[T]) {
 	i.handlers = append(slices.Clip(i.handlers), d)
-	d.startSweep(CauseInitial, snapshotOf(i.store.view), i.now())
+	if i.phase == informerRunning { // start sees to the others: Options.Store may be filled until then
+		d.startSweep(CauseInitial, snapshotOf(i.store.view), i.now())
+	}
 	if i.listed.HasSynced() && d.mark() {
 		d.registration.signal()
 	} else if d.wake == nil && !i.HasSynced() {

@@ -36,22 +36,23 @@ type outcome struct {
 // outcomes is the table of DESIGN.md, section 4, for one failure at every stage: the calls
 // in order, the pause, and how many errors the hook is told.
 var outcomes = []outcome{
-	{stageList, "L(0) L(0) W(10)", backs, 1, "nil, a Table, a Status, an object, an item without a name, a nil item, 400, 401, 403, 404, " +
+	{stageList, "L(0) L(0) W(10)", backs, 1, "nil, a Table, a Status, an object, 400, 401, 403, 404, " +
 		"405, 406, 408, 409, 415, 422, 429, 429 after 3 s, 500, 501, 502, 503, 504, refused, " +
 		"truncated, unclassified"},
-	{stageList, "L(0)", waits, 1, "poison"},
+	{stageList, "L(0)", waits, 1, "poison, an item without a name, a nil item"},
 	{stageList, "L(0) L() W(10)", atOnce, 0, "410, too large"},
 
-	{stageRelist, "L(0) W(10) L(10) L(10) W(10)", backs, 1, "nil, a Table, a Status, an object, an item without a name, a nil item, 401, 403, 404, 405, " +
+	{stageRelist, "L(0) W(10) L(10) L(10) W(10)", backs, 1, "nil, a Table, a Status, an object, 401, 403, 404, 405, " +
 		"406, 408, 409, 415, 429, 429 after 3 s, 500, 501, 502, 503, 504, refused, truncated, " +
 		"unclassified"},
 	{stageRelist, "L(0) W(10) L(10) W(10)", atOnce, 1, "poison"},
+	{stageRelist, "L(0) W(10) L(10)", waits, 1, "an item without a name, a nil item"},
 	{stageRelist, "L(0) W(10) L(10) L(10) W(10)", atOnce, 0, "400, 422"},
 	{stageRelist, "L(0) W(10) L(10) L() W(10)", atOnce, 0, "410, too large"},
 
-	{stagePage, "L(0) P L(0) P W(10)", backs, 1, "nil, a Table, a Status, an object, an item without a name, a nil item, 400, 401, 403, 404, " +
+	{stagePage, "L(0) P L(0) P W(10)", backs, 1, "nil, a Table, a Status, an object, 400, 401, 403, 404, " +
 		"405, 406, 409, 415, 422, 500, 501, unclassified"},
-	{stagePage, "L(0) P", waits, 1, "poison"},
+	{stagePage, "L(0) P", waits, 1, "poison, an item without a name, a nil item"},
 	{stagePage, "L(0) P P W(10)", backs, 1, "408, 429, 429 after 3 s, 502, 503, 504, refused, truncated"},
 	{stagePage, "L(0) P L(0) W(10)", atOnce, 0, "410"},
 	{stagePage, "L(0) P L() P W(10)", atOnce, 0, "too large"},
@@ -106,8 +107,8 @@ var outcomes = []outcome{
 	{stageStream, "L(0) W(10) L(10) W(10)", atOnce, 0, "410"},
 	{stageStream, "L(0) W(10) L() W(10)", atOnce, 1, "too large"},
 
-	{stageCheck, "L(0) W(10) C(10) W(10)", atOnce, 0, "400, 401, 403, 404, 405, 406, 409, 410, 415, 422, 500, 501, unclassified"},
-	{stageCheck, "L(0) W(10) C(10) C(10) W(10)", backs, 1, "408, 429, 429 after 3 s, 502, 503, 504, refused, truncated"},
+	{stageCheck, "L(0) W(10) C(10) W(10)", atOnce, 0, "400, 401, 403, 404, 405, 406, 408, 409, 410, 415, 422, 500, 501, unclassified, " +
+		"429, 429 after 3 s, 502, 503, 504, refused, truncated"},
 	{stageCheck, "L(0) W(10) C(10) C() W(10)", atOnce, 0, "too large"},
 }
 

@@ -28,6 +28,8 @@ const (
 	healthyStream   = time.Minute      // a stream that lives so long is progress, also when silent
 	watchPace       = time.Second      // least time between two opens of a watch
 	relistPace      = 3 * time.Second  // least time between two relists that ask for no delay
+	openTimeout     = time.Minute      // for the answer to a watch: what kube-apiserver gives a request
+	listTimeout     = 5 * time.Minute  // without an item or a page of a list
 	maxStrikes      = 3                // failures in a row without progress, and the list is trusted more
 	maxInitialTries = 3                // ends of a watch-list before its marker, and a list is asked for
 	refusalMemory   = 30 * time.Minute // how long a refused watch-list is not asked for again
@@ -160,7 +162,7 @@ func isUnanswered(err error) bool {
 	return errors.As(err, &netError) || errors.As(err, &urlError) ||
 		errors.As(err, &certificate) || errors.As(err, &authority) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, net.ErrClosed)
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errNoAnswer) || errors.Is(err, net.ErrClosed)
 }
 
 // streak is what recovery remembers from one outcome to the next.
@@ -168,6 +170,7 @@ type streak struct {
 	strikes int // failures in a row without progress that make a relist
 	gone    int // 410 in a row, without progress between them
 	ahead   int // "too large" in a row, without progress between them
+	alarms  int // versions that went back, without a healthy stream between them
 	// falseAlarms counts the versions that went back in a healthy collection.
 	falseAlarms int
 }
@@ -201,7 +204,10 @@ type step struct {
 // afterWatch is the decision table for a watch that could not be opened, or has ended.
 func afterWatch(s streak, o outcome) (streak, step) {
 	if o.progress {
-		s = streak{falseAlarms: s.falseAlarms}
+		s = streak{falseAlarms: s.falseAlarms, alarms: s.alarms}
+	}
+	if o.lived >= healthyStream {
+		s.alarms = 0
 	}
 	switch o.class {
 	case classEnded:
@@ -224,7 +230,8 @@ func afterWatch(s streak, o outcome) (streak, step) {
 		s.ahead++ // once more right after a list at "", and the server is at odds with itself
 		return s, step{action: actRelist, consistent: true, failure: s.ahead > 1, report: o.err}
 	case classAlarm:
-		return s, step{action: actRelist, consistent: true, failure: s.falseAlarms > 0, report: o.err}
+		s.alarms++
+		return s, step{action: actRelist, consistent: true, failure: s.alarms > 1, report: o.err}
 	case classRefused, classUnappliable, classSink:
 		return s, step{action: actRelist, failure: true, report: o.err}
 	}

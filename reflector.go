@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -18,7 +19,7 @@ import (
 
 // ReflectorOptions says how a source is listed and watched. The zero value is ready to use.
 type ReflectorOptions struct {
-	Name                 string                               // in logs, errors and Status; "": the object's type
+	Name                 string                               // in logs, errors and Status; "": what the source calls itself (fmt.Stringer), or the object's type
 	LabelSelector        string                               // as in metav1.ListOptions; "": all
 	FieldSelector        string                               // as in metav1.ListOptions; "": all
 	Example              Object                               // its Go type, and its kind if it is unstructured, is what the source must send; nil: T decides alone
@@ -38,6 +39,9 @@ type ReflectorOptions struct {
 const (
 	defaultWatchTimeout         = 5 * time.Minute
 	defaultInitialEventsTimeout = 10 * time.Second
+
+	// maxPeriod stands for ever, 73 years, and leaves room for what is added at random.
+	maxPeriod time.Duration = math.MaxInt64 / 4
 )
 
 // withDefaults is the one place where the defaults apply.
@@ -59,6 +63,7 @@ func (o ReflectorOptions) withDefaults(name string) ReflectorOptions {
 	if o.InitialEventsTimeout == 0 {
 		o.InitialEventsTimeout = defaultInitialEventsTimeout
 	}
+	o.WatchTimeout, o.Resync = min(o.WatchTimeout, maxPeriod), min(o.Resync, maxPeriod)
 	return o
 }
 
@@ -93,6 +98,7 @@ type Reflector struct {
 	relisted     time.Time // the last relist that asked for no delay
 	drawn        time.Time // the last watch that draws a bookmark
 	drawing      bool      // the next watch draws a bookmark
+	fruitless    bool      // the last watch that drew one ended without any event
 	wanted       time.Time // the last list for the sake of a wait
 	want         string    // the version that the next list has to reach; "": R
 	history      history
@@ -112,13 +118,21 @@ func NewReflector[T Object](source ListerWatcher, sink Sink[T], options Reflecto
 	r := &Reflector{
 		source:  source,
 		target:  target,
-		options: options.withDefaults(target.name()),
+		options: options.withDefaults(nameOf(source, target.name())),
 		draw:    make(chan string, 1),
 	}
 	r.resync, _ = any(sink).(resyncer)
 	r.report = newReporter(&r.options)
 	r.backoff = backoff.New(r.backoffOptions())
 	return r
+}
+
+// nameOf is the default name: what the source calls itself, or what it sends.
+func nameOf(source ListerWatcher, sends string) string {
+	if named, ok := source.(fmt.Stringer); ok {
+		return named.String()
+	}
+	return sends
 }
 
 // backoffOptions has the delays of the manager told to Status and the traces.

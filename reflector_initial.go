@@ -33,6 +33,7 @@ func (r *Reflector) watchList(ctx context.Context, version string) (*stream, ini
 		end.seen = s.events > 0
 	}
 	if err == nil {
+		r.paced = s.opened
 		return s, 0, nil
 	}
 	if s != nil {
@@ -41,7 +42,9 @@ func (r *Reflector) watchList(ctx context.Context, version string) (*stream, ini
 	if poison := (*heldError)(nil); errors.As(err, &poison) {
 		return nil, initialAgain, err
 	}
-	r.initialTries++
+	if classify(err) != classUnanswered {
+		r.initialTries++
+	}
 	end.err = err
 	verdict := afterInitial(end, r.initialTries)
 	if verdict != initialAgain {

@@ -82,9 +82,10 @@ type listing struct {
 	broken  error // of the sink, between two items
 	items   int
 	hashes  map[uint64]struct{}
-	aside   []Quarantined
+	aside   map[string]Quarantined // by namespace/name
 	began   time.Time
 	trace   *utiltrace.Trace
+	late    *time.Timer // ends the list when nothing has come for too long; nil for initial events
 }
 
 func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
@@ -98,7 +99,7 @@ func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
 		}
 	})
 	return &listing{
-		r: r, ctx: ctx, staging: staging, began: time.Now(), hashes: map[uint64]struct{}{},
+		r: r, ctx: ctx, staging: staging, began: time.Now(), hashes: map[uint64]struct{}{}, aside: map[string]Quarantined{},
 		trace: utiltrace.New("List", utiltrace.Field{Key: "source", Value: r.options.Name}),
 	}, nil
 }
@@ -124,27 +125,36 @@ func (l *listing) walk(options metav1.ListOptions) (metav1.ListMeta, error) {
 	if options.ResourceVersion != "" && options.ResourceVersion != "0" && options.ResourceVersionMatch == "" {
 		pageSize = -1 // a limit would make it mean exactly that version
 	}
+	ctx, end := context.WithCancelCause(l.ctx)
+	defer end(nil)
+	l.late = time.AfterFunc(listTimeout, func() { end(errNoAnswer) })
+	defer l.late.Stop()
 	paging := pager.Options{PageSize: pageSize, Retry: l.retry, Restart: l.restart, OnAbandon: l.r.report.abandoned}
 	if source, ok := l.r.source.(StreamLister); ok {
-		return pager.Walk(l.ctx, options, func(ctx context.Context, options metav1.ListOptions) (metav1.ListMeta, error) {
+		list, err := pager.Walk(ctx, options, func(ctx context.Context, options metav1.ListOptions) (metav1.ListMeta, error) {
 			page, err := source.ListStream(ctx, options, l.known, l.item)
 			if err == nil {
 				l.page(page)
 			}
 			return page, err
 		}, paging)
+		return list, noAnswer(ctx, err)
 	}
-	return pager.New(l.fetch, paging).EachPage(l.ctx, options, func(page runtime.Object) error {
-		if err := meta.EachListItemWithAlloc(page, l.item); err != nil {
-			return err
-		}
-		list, err := meta.ListAccessor(page)
-		if err != nil {
-			return fmt.Errorf("%w: %T", ErrNotAList, page)
-		}
-		l.page(metav1.ListMeta{RemainingItemCount: list.GetRemainingItemCount()})
-		return nil
-	})
+	list, err := pager.New(l.fetch, paging).EachPage(ctx, options, l.stage)
+	return list, noAnswer(ctx, err)
+}
+
+// stage stages the items of a page.
+func (l *listing) stage(page runtime.Object) error {
+	if err := eachItem(page, l.item); err != nil {
+		return err
+	}
+	list, err := meta.ListAccessor(page)
+	if err != nil {
+		return fmt.Errorf("%w: %T", ErrNotAList, page)
+	}
+	l.page(metav1.ListMeta{RemainingItemCount: list.GetRemainingItemCount()})
+	return nil
 }
 
 // fetch asks for a page, and knows what servers send in the place of one.
@@ -153,13 +163,13 @@ func (l *listing) fetch(ctx context.Context, options metav1.ListOptions) (runtim
 	if err != nil {
 		return nil, err
 	}
-	if status, ok := page.(*metav1.Status); ok && status != nil {
-		return nil, apierrors.FromObject(status)
-	}
-	if page == nil {
+	if isNil(page) {
 		return nil, fmt.Errorf("%w: nil", ErrNotAList)
 	}
-	if isTable(page, kindOf(page)) {
+	switch kind := kindOf(page); {
+	case isStatus(page, kind):
+		return nil, apierrors.FromObject(page)
+	case isTable(page, kind):
 		return nil, ErrTable
 	}
 	if !meta.IsListType(page) {
@@ -168,8 +178,22 @@ func (l *listing) fetch(ctx context.Context, options metav1.ListOptions) (runtim
 	return page, nil
 }
 
+// eachItem calls fn with each item of a page. An error of apimachinery would print the item.
+func eachItem(page runtime.Object, fn func(obj runtime.Object) error) error {
+	var own error
+	err := meta.EachListItemWithAlloc(page, func(obj runtime.Object) error {
+		own = fn(obj)
+		return own
+	})
+	if err != nil && own == nil {
+		return fmt.Errorf("%w: an item of %T", ErrNotAList, page)
+	}
+	return own
+}
+
 // page tells Status and the traces how far the list has come.
 func (l *listing) page(list metav1.ListMeta) {
+	l.late.Reset(listTimeout)
 	remaining := int64(-1)
 	if list.RemainingItemCount != nil {
 		remaining = *list.RemainingItemCount
@@ -188,6 +212,8 @@ func (l *listing) retry(ctx context.Context, _ int, err error) error {
 	if classify(err) != classUnanswered {
 		return err
 	}
+	l.late.Stop()
+	defer l.late.Reset(listTimeout)
 	return l.r.retried(ctx, "list", err)
 }
 
@@ -195,7 +221,8 @@ func (l *listing) retry(ctx context.Context, _ int, err error) error {
 func (l *listing) restart() {
 	l.staging.abort()
 	l.staging, l.broken = l.r.target.begin(l.ctx)
-	l.items, l.aside = 0, nil
+	l.items = 0
+	clear(l.aside)
 	clear(l.hashes)
 }
 
@@ -222,6 +249,9 @@ func (l *listing) item(obj runtime.Object) error {
 	l.items++
 	if l.items%defaultProgress == 0 {
 		l.r.report.progress(l.items)
+		if l.late != nil {
+			l.late.Reset(listTimeout)
+		}
 	}
 	err := l.staging.put(obj)
 	if err == nil {
@@ -242,7 +272,10 @@ func (l *listing) unusable(obj runtime.Object, err error) error {
 		return nil
 	}
 	poison, ok := errors.AsType[*ObjectError](err)
-	if !ok || !identified || m.GetName() == "" {
+	switch {
+	case errors.Is(err, errUnappliable) && l.late != nil: // nothing can be concluded from what the list lacks
+		return &heldError{err: err, pause: poisonPause}
+	case !ok || !identified || m.GetName() == "":
 		return err
 	}
 	if _, bare := obj.(*Undecodable); bare && l.r.target.keyless() {
@@ -255,7 +288,7 @@ func (l *listing) unusable(obj runtime.Object, err error) error {
 	if _, uid, known := l.r.target.identity(m); !known || sameUID(uid, m.GetUID()) {
 		l.staging.keep(m)
 	}
-	l.aside = append(l.aside, quarantineOf(named))
+	l.aside[JoinKey(m.GetNamespace(), m.GetName())] = quarantineOf(named)
 	l.r.report.note(l.ctx, named)
 	return nil
 }
@@ -267,6 +300,7 @@ func (l *listing) commit(asked, version string) error {
 		return l.broken
 	}
 	if !r.synced && older(version, r.options.NotOlderThan) {
+		r.consistent = false // the next round asks for it again
 		return fmt.Errorf("%w: at %s, and not at %s", ErrVersionLost, version, r.options.NotOlderThan)
 	}
 	broken, err := r.judge(asked, version)

@@ -82,6 +82,7 @@ func (r *Reflector) follow(ctx context.Context, s *stream) (outcome, error) {
 		seen:     s.events > 0,
 		progress: s.events > 0 || lived >= healthyStream,
 	}
+	r.fruitless = s.drewNothing(lived)
 	switch {
 	case errors.Is(err, errStreamEnded):
 		o.class = classEnded
@@ -130,11 +131,17 @@ func (r *Reflector) open(ctx context.Context, options metav1.ListOptions) (*stre
 			t.WatchStart(r.options.Name, options.ResourceVersion)
 		}
 	})
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, end := context.WithCancelCause(ctx)
+	cancel := func() { end(nil) }
+	late := time.AfterFunc(openTimeout, func() { end(errNoAnswer) })
 	w, err := r.source.Watch(ctx, options)
+	if !late.Stop() && err == nil && w != nil { // too late: its context has ended
+		w.Stop()
+		w, err = nil, errNoAnswer
+	}
 	if err != nil {
-		cancel()
-		return nil, err
+		defer cancel()
+		return nil, noAnswer(ctx, err)
 	}
 	if w == nil {
 		cancel()
@@ -142,6 +149,14 @@ func (r *Reflector) open(ctx context.Context, options metav1.ListOptions) (*stre
 	}
 	r.report.contact()
 	return newStream(w, cancel, time.Duration(*options.TimeoutSeconds)*time.Second), nil
+}
+
+// noAnswer says why a call was ended, if this side lost its patience.
+func noAnswer(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
+		return errNoAnswer
+	}
+	return err
 }
 
 // consume hands on the events of a stream. It always returns an error: why there are no more.
@@ -159,7 +174,7 @@ func (r *Reflector) consume(ctx context.Context, s *stream) error {
 			r.well(ctx)
 			continue
 		case errors.Is(err, errDrawn):
-			if err := r.drawOrList(s.wish); err != nil {
+			if err := r.drawOrList(s); err != nil {
 				return err
 			}
 			continue
@@ -199,23 +214,21 @@ func (r *Reflector) well(ctx context.Context) {
 }
 
 // drawOrList decides what is done for somebody who waits for a version: errDrawn, errWanted
-// or, where enough was done for now, nothing.
-func (r *Reflector) drawOrList(version string) error {
-	now := time.Now()
+// or, where enough was done for now, nothing. A list is the last resort, after a watch that
+// was to draw a bookmark has run its course and brought nothing.
+func (r *Reflector) drawOrList(s *stream) error {
+	now, version := time.Now(), s.wish
 	switch {
-	case !older(r.reached, version):
+	case ordered(version) && ordered(r.reached) && !older(r.reached, version):
 		return nil
-	case now.Sub(r.drawn) >= wantPause: // a new wait
-		r.drawn, r.drawing = now, true
-		return errDrawn
-	case now.Sub(r.drawn) >= drawPause && now.Sub(r.wanted) >= wantPause:
+	case now.Sub(r.drawn) < drawPause:
+		return nil
+	case (r.fruitless || s.drewNothing(now.Sub(s.opened))) && now.Sub(r.wanted) >= wantPause:
 		r.drawn, r.wanted, r.want = now, now, version
 		return errWanted
-	case now.Sub(r.drawn) >= drawPause:
-		r.drawn, r.drawing = now, true
-		return errDrawn
 	}
-	return nil
+	r.drawn, r.drawing = now, true
+	return errDrawn
 }
 
 // event hands on one event.
@@ -267,7 +280,7 @@ func (r *Reflector) skips(ctx context.Context, obj runtime.Object, err error) bo
 	if !ok || !identified || m.GetName() == "" {
 		return false
 	}
-	r.report.setAside(ctx, r.named(poison))
+	r.report.setAside(ctx, m, r.named(poison))
 	if _, uid, known := r.target.identity(m); known && !sameUID(uid, m.GetUID()) {
 		// The object that the sink holds is gone; another one has taken its name.
 		return r.noted(ctx, r.target.lose(ctx, m)) == nil
@@ -291,10 +304,10 @@ func (r *Reflector) moved(ctx context.Context, event watch.Event, m metav1.Objec
 	return nil
 }
 
-// streamError is what an ERROR event says.
+// streamError is what an ERROR event says. Any other error of FromObject would print the object.
 func streamError(obj runtime.Object) error {
-	if status, ok := obj.(*metav1.Status); ok && status != nil {
-		return apierrors.FromObject(status)
+	if status, ok := errors.AsType[*apierrors.StatusError](apierrors.FromObject(obj)); ok {
+		return status
 	}
 	return fmt.Errorf("ERROR event with %T in the place of a Status", obj)
 }

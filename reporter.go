@@ -21,7 +21,7 @@ import (
 
 // reporter is what a reflector tells the world: Status, waits, the hook, traces and the
 // log. A failure is told to the first four each time; the log has it once per state
-// change, with the repeats counted.
+// change; Failures counts them all.
 type reporter struct {
 	name    string
 	onError func(ctx context.Context, err error)
@@ -29,13 +29,13 @@ type reporter struct {
 
 	poisoned atomic.Bool // poison is not empty
 
-	mu      sync.Mutex
-	status  SourceStatus
-	failed  error                  // since the last good contact
-	changed chan struct{}          // closed when failed or poison changes
-	poison  map[string]Quarantined // by key
-	logged  string                 // what the log knows of the failures
-	repeats int                    // not logged since
+	mu        sync.Mutex
+	status    SourceStatus
+	failed    error                  // since the last good contact
+	changed   chan struct{}          // closed when failed or poison changes
+	poison    map[string]Quarantined // by namespace/name, for events know no KeyFunc
+	lastAside map[string]string      // version and UID that the log has last, by key
+	logged    string                 // what the log knows of the failures
 }
 
 func newReporter(o *ReflectorOptions) *reporter {
@@ -47,8 +47,9 @@ func newReporter(o *ReflectorOptions) *reporter {
 			Name: o.Name, Phase: PhaseStopped, Since: time.Now(),
 			Relists: map[string]int{}, Remaining: -1,
 		},
-		changed: make(chan struct{}),
-		poison:  map[string]Quarantined{},
+		changed:   make(chan struct{}),
+		poison:    map[string]Quarantined{},
+		lastAside: map[string]string{},
 	}
 }
 
@@ -169,18 +170,16 @@ func (r *reporter) abandoned() {
 }
 
 // committed says that a list is in the sink, and which of its objects are not.
-func (r *reporter) committed(ctx context.Context, version string, aside []Quarantined) {
+func (r *reporter) committed(ctx context.Context, version string, aside map[string]Quarantined) {
+	defer r.good(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.ResourceVersion = version
 	r.phaseLocked(PhaseWatching)
 	clear(r.poison)
-	for _, q := range aside {
-		r.poison[q.Key] = q
-	}
+	maps.Copy(r.poison, aside)
 	r.poisoned.Store(len(r.poison) > 0)
 	r.wakeLocked()
-	r.goodLocked(ctx)
 }
 
 // historyBreak is loud: the collection went back, and what it held since is gone.
@@ -205,22 +204,27 @@ func (r *reporter) reached(version string) {
 	r.status.LastContact = time.Now()
 }
 
-// good says that the source is well again.
+// good says that the source is well again. The log is written without the lock: a logger
+// may ask for Status.
 func (r *reporter) good(ctx context.Context) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.goodLocked(ctx)
+	if failures, was := r.forget(); was {
+		klog.FromContext(ctx).Info("Source is well again", "source", r.name, "failures", failures)
+	}
 }
 
-func (r *reporter) goodLocked(ctx context.Context) {
+// forget drops the failures and returns how many there were, if any.
+func (r *reporter) forget() (failures int, was bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.status.LastContact = time.Now()
 	if r.failed == nil {
-		return
+		return 0, false
 	}
-	klog.FromContext(ctx).Info("Source is well again", "source", r.name, "failures", r.status.Failures)
-	r.failed, r.logged, r.repeats = nil, "", 0
+	failures = r.status.Failures
+	r.failed, r.logged = nil, ""
 	r.status.Failures, r.status.LastError = 0, ""
 	r.wakeLocked()
+	return failures, true
 }
 
 // failure counts a failure of the source and tells everybody.
@@ -230,10 +234,10 @@ func (r *reporter) failure(ctx context.Context, err error) {
 	r.status.LastError = err.Error()
 	r.failed = err
 	r.wakeLocked()
-	failures, repeats, news := r.status.Failures, r.repeats, r.newsLocked(err)
+	failures, news := r.status.Failures, r.newsLocked(err)
 	r.mu.Unlock()
 	if news {
-		klog.FromContext(ctx).Error(err, "Source fails", "source", r.name, "failures", failures, "unlogged", repeats)
+		klog.FromContext(ctx).Error(err, "Source fails", "source", r.name, "failures", failures)
 	}
 	if r.onError != nil {
 		r.onError(ctx, err)
@@ -244,10 +248,9 @@ func (r *reporter) failure(ctx context.Context, err error) {
 // failure means: the text of one may hold an address, or a timeout drawn at random.
 func (r *reporter) newsLocked(err error) bool {
 	if kind := kindOfFailure(err); kind != r.logged {
-		r.logged, r.repeats = kind, 0
+		r.logged = kind
 		return true
 	}
-	r.repeats++
 	return false
 }
 
@@ -270,8 +273,10 @@ func kindOfFailure(err error) string {
 // note tells of what asks for no delay: of one object, of a stall, of a resync.
 func (r *reporter) note(ctx context.Context, err error) {
 	if object, ok := errors.AsType[*ObjectError](err); ok {
-		klog.FromContext(ctx).Error(object.Err, "Object is set aside", "source", r.name,
-			"key", object.Key, "uid", object.UID, "resourceVersion", object.ResourceVersion)
+		if r.newlyAside(object) {
+			klog.FromContext(ctx).Error(object.Err, "Object is set aside", "source", r.name,
+				"key", object.Key, "uid", object.UID, "resourceVersion", object.ResourceVersion)
+		}
 	} else {
 		klog.FromContext(ctx).Info("Source needs attention", "source", r.name, "err", err)
 	}
@@ -280,10 +285,29 @@ func (r *reporter) note(ctx context.Context, err error) {
 	}
 }
 
-// setAside lists an object that an event could not bring.
-func (r *reporter) setAside(ctx context.Context, err *ObjectError) {
+// newlyAside reports whether the log does not know yet that this version was set aside.
+func (r *reporter) newlyAside(err *ObjectError) bool {
 	r.mu.Lock()
-	r.poison[err.Key] = quarantineOf(err)
+	defer r.mu.Unlock()
+	last := r.lastAside[err.Key]
+	now := err.ResourceVersion + " " + string(err.UID)
+	if last == now && err.ResourceVersion != "" {
+		return false
+	}
+	if len(r.lastAside) >= maxLogged {
+		clear(r.lastAside)
+	}
+	r.lastAside[err.Key] = now
+	return true
+}
+
+// maxLogged bounds what is remembered of the log.
+const maxLogged = 1000
+
+// setAside lists an object that an event could not bring.
+func (r *reporter) setAside(ctx context.Context, m metav1.Object, err *ObjectError) {
+	r.mu.Lock()
+	r.poison[JoinKey(m.GetNamespace(), m.GetName())] = quarantineOf(err)
 	r.poisoned.Store(true)
 	r.wakeLocked()
 	r.mu.Unlock()
@@ -297,8 +321,9 @@ func (r *reporter) applied(m metav1.Object) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if key := JoinKey(m.GetNamespace(), m.GetName()); r.poison[key].Key == key {
-		delete(r.poison, key)
+	name := JoinKey(m.GetNamespace(), m.GetName())
+	if _, aside := r.poison[name]; aside {
+		delete(r.poison, name)
 		r.poisoned.Store(len(r.poison) > 0)
 		r.wakeLocked()
 	}

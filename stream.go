@@ -160,6 +160,12 @@ func (s *stream) received(event watch.Event, ok bool) (watch.Event, error) {
 	return event, nil
 }
 
+// drewNothing reports whether the stream, which has lived so long, was to draw a bookmark
+// and has brought nothing.
+func (s *stream) drewNothing(lived time.Duration) bool {
+	return s.timeout == drawTimeout && s.events == 0 && lived >= drawTimeout-shortStream
+}
+
 // gap learns the rhythm of the stream.
 func (s *stream) gap(waited time.Duration) {
 	if waited >= beatGap {

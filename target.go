@@ -180,7 +180,7 @@ func notAnObject(obj runtime.Object) error {
 // isNil reports whether there is no object, or a nil pointer to one.
 func isNil(obj runtime.Object) bool {
 	v := reflect.ValueOf(obj)
-	return obj == nil || v.Kind() == reflect.Pointer && v.IsNil()
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // kindOf is the kind of an object that carries it, and has no Go type that would tell.
@@ -286,8 +286,16 @@ func (s *typedStaging[T]) remove(obj runtime.Object) error {
 	return sinkFailure(s.replacement.Remove(typed))
 }
 
-func (s *typedStaging[T]) keep(obj metav1.Object) { s.replacement.Keep(obj) }
-func (s *typedStaging[T]) abort()                 { s.replacement.Abort() }
+// keep gives the sink an object of its own type where it can, so that a KeyFunc finds the
+// key: what a streamed list knows of an item is its metadata.
+func (s *typedStaging[T]) keep(obj metav1.Object) {
+	if typed, err := s.target.named(obj); err == nil {
+		obj = typed
+	}
+	s.replacement.Keep(obj)
+}
+
+func (s *typedStaging[T]) abort() { s.replacement.Abort() }
 
 func (s *typedStaging[T]) commit(resourceVersion string) error {
 	return sinkFailure(s.replacement.Commit(resourceVersion))

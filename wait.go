@@ -66,7 +66,9 @@ func (i *Informer[T]) late() []string {
 // one, or when an object with that version is in the store as the wait begins; it never
 // ends early, and may not end by itself if all that had been replaced by then.
 //
-// A store that does not get there in a second asks the server for a bookmark.
+// A store that does not get there in a second asks the server for a bookmark, by a short
+// watch, at most every 5 seconds. Where that has brought nothing, because nothing of the
+// resource was written meanwhile, it lists the collection, at most once a minute.
 //
 // Errors: a *WaitError, of ctx, of ErrStopped once Run has returned, or of
 // ErrHistoryBreak if the source was restored to an older state meanwhile; with the last

@@ -82,7 +82,7 @@ func peak() (float64, error) {
 }
 
 func ours(ctx context.Context, server string, stream bool) (func() int, error) {
-	source, err := rest.New[*corev1.Pod](rest.Config{BaseURL: server}, rest.Resource{Version: "v1", Resource: "pods"})
+	source, err := rest.New[*corev1.Pod](rest.Config{BaseURL: server, DropManagedFields: true}, rest.Resource{Version: "v1", Resource: "pods"})
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func New[T informer.Object](config Config, resource Resource) (*Client[T], error
 }
 
 func newClient[T informer.Object](config Config, resource Resource) (*Client[T], error) {
-	form, err := newForm[T]()
+	form, err := newForm[T](config.DropManagedFields)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +106,9 @@ func (r Resource) url(base *url.URL) (*url.URL, error) {
 	}
 	return base.JoinPath(segments...), nil
 }
+
+// String names the resource, and so an informer of it: "pods", or "deployments.apps".
+func (c *Client[T]) String() string { return c.endpoint.resource.String() }
 
 // ListStream implements informer.StreamLister.
 //

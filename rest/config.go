@@ -54,6 +54,9 @@ type Config struct {
 	// MaxItemSize limits the bytes of one item of a list, and of one event; 0: 16 MiB;
 	// negative is an error.
 	MaxItemSize int64
+	// DropManagedFields leaves metadata.managedFields out of every object, as
+	// transform.DropManagedFields does, but without decoding them first.
+	DropManagedFields bool
 	// DisableCompression does not ask for compressed lists, which cost a server more time
 	// than a fast network saves. Compressed answers are read all the same.
 	DisableCompression bool

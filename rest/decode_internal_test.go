@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +38,6 @@ type sample struct {
 	Micro             *metav1.MicroTime    `json:"micro"`
 	Duration          metav1.Duration      `json:"duration"`
 	Inner             struct{ A, B int }   `json:"inner"`
-	Quoted            int                  `json:"quoted,string"`
 }
 
 func (s *sample) DeepCopyObject() runtime.Object { out := *s; return &out }
@@ -63,7 +63,7 @@ var odd = []string{
 
 // Typed objects are those that apimachinery's decoder makes, or both fail.
 func TestTypedEqualsApimachinery(t *testing.T) {
-	decode := structDecoder[*sample](reflect.TypeFor[sample](), metadataType.GroupVersionKind())
+	decode := structDecoder[*sample](metadataType.GroupVersionKind(), false)
 	for _, members := range odd {
 		body := []byte("{" + members + "}")
 		want := &sample{}
@@ -85,14 +85,14 @@ type oddTag struct {
 }
 
 func TestTypeWithAnOddTag(t *testing.T) {
-	got, err := structDecoder[*oddTag](reflect.TypeFor[oddTag](), metadataType.GroupVersionKind())([]byte(`{"metadata":{"name":"a"},"oddity":"x"}`))
+	got, err := structDecoder[*oddTag](metadataType.GroupVersionKind(), false)([]byte(`{"metadata":{"name":"a"},"oddity":"x"}`))
 	if err != nil || got.Odd != "x" || got.Name != "a" {
 		t.Error(got, err)
 	}
 }
 
 func TestUnstructuredEqualsApimachinery(t *testing.T) {
-	decode := unstructuredDecoder[*unstructured.Unstructured]()
+	decode := unstructuredDecoder[*unstructured.Unstructured](false)
 	for _, members := range odd {
 		body := []byte("{" + members + "}")
 		var want map[string]any
@@ -110,7 +110,7 @@ func FuzzUnstructuredEqualsApimachinery(f *testing.F) {
 	for _, members := range odd {
 		f.Add([]byte("{" + members + "}"))
 	}
-	decode := unstructuredDecoder[*unstructured.Unstructured]()
+	decode := unstructuredDecoder[*unstructured.Unstructured](false)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		raw, err := firstValue(data)
 		if err != nil || len(raw) == 0 || raw[0] != '{' {
@@ -167,19 +167,120 @@ func repeats(raw []byte) bool {
 	return err != nil
 }
 
-func TestNamesAreInterned(t *testing.T) {
-	w := newWalker()
-	for i := range 3 * maxNames {
-		if _, err := w.object(fmt.Appendf(nil, `{"name%d":1,%q:2}`, i, strings.Repeat("x", 2*maxNameLen))); err != nil {
-			t.Fatal(err)
+func TestInterner(t *testing.T) {
+	n := newInterner()
+	same := func(text string) bool {
+		a, b := n.share([]byte(text)), n.share([]byte(text))
+		return a == text && unsafe.StringData(a) == unsafe.StringData(b)
+	}
+	if !same("a name") || same(strings.Repeat("x", maxInternLen+1)) {
+		t.Error("not shared, or too long to be")
+	}
+	for i := range 3 * internSlots {
+		if text := fmt.Sprint(i); n.share([]byte(text)) != text {
+			t.Fatal(text)
 		}
 	}
-	if len(w.names) != maxNames {
-		t.Errorf("%d names are kept", len(w.names))
+}
+
+// A field that a plan does not know has the whole type read in general.
+type quoted struct {
+	sample
+	Quoted int `json:"quoted,string"`
+}
+
+func TestPlan(t *testing.T) {
+	for _, members := range []string{
+		`"int":1`, `"string":"a"`, `"port":80`, `"time":"2020-01-01T00:00:00Z"`, `"any":{"a":1}`, `"raw":{}`, `"unknown":[{}]`,
+		`"metadata":{"labels":{"a":"b"},"managedFields":[{"manager":"m"}]}`, `"maps":{"a":"aGk="}`,
+	} {
+		if !newPlan(reflect.TypeFor[sample](), false).fill(&cursor{b: []byte("{" + members + "}")}, reflect.New(reflect.TypeFor[sample]()).Elem()) {
+			t.Errorf("%s is not as planned", members)
+		}
 	}
-	if _, long := w.names[strings.Repeat("x", 2*maxNameLen)]; long {
-		t.Error("a long name is kept")
+	if newPlan(reflect.TypeFor[quoted](), false) != nil || newPlan(reflect.TypeFor[oddTag](), false) != nil {
+		t.Error("there is a plan for what only some decoders know")
 	}
+	got, err := structDecoder[*quoted](metadataType.GroupVersionKind(), false)([]byte(`{"quoted":"5","metadata":{"name":"a"}}`))
+	if err != nil || got.Quoted != 5 || got.Name != "a" {
+		t.Error(got, err)
+	}
+}
+
+// A type that holds itself, at several depths at once.
+type nested struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Name              string            `json:"name"`
+	Parts             []nested          `json:"parts"`
+	Named             map[string]nested `json:"named"`
+	Next              *nested           `json:"next"`
+}
+
+func (n *nested) DeepCopyObject() runtime.Object { out := *n; return &out }
+
+func TestNestedType(t *testing.T) {
+	decode := structDecoder[*nested](metadataType.GroupVersionKind(), false)
+	for range 3 { // with the memory of the one before
+		for _, body := range []string{
+			`{"name":"a","parts":[{"name":"b","parts":[{"name":"c"},{"name":"d","parts":[]}]},{"next":{"parts":[null,{"name":"e"}]}}],"named":{"x":{"parts":[{"name":"f"}]},"y":null}}`,
+			`{"parts":[{},{"parts":[{}]}]}`,
+			`{"parts":[{"name":"g"},{"name":5}]}`,
+		} {
+			want := &nested{}
+			wantErr := utiljson.Unmarshal([]byte(body), want)
+			got, err := decode([]byte(body))
+			if want.TypeMeta = metadataType; (err != nil) != (wantErr != nil) || err == nil && !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %+v, want %+v; %v", body, got, want, err)
+			}
+		}
+	}
+}
+
+func TestManagedFieldsAreLeftOut(t *testing.T) {
+	body := []byte(`{"managedFields":[1],"metadata":{"name":"a","managedFields":[{"manager":"m"}],"uid":"u"},"any":{"metadata":{"managedFields":[]}}}`)
+	typed, err := structDecoder[*sample](metadataType.GroupVersionKind(), true)(body)
+	if err != nil || typed.ManagedFields != nil || typed.UID != "u" {
+		t.Error(typed, err)
+	}
+	general, err := structDecoder[*quoted](metadataType.GroupVersionKind(), true)(body)
+	if err != nil || general.ManagedFields != nil || general.UID != "u" {
+		t.Error(general, err)
+	}
+	maps, err := unstructuredDecoder[*unstructured.Unstructured](true)(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"managedFields": []any{int64(1)}, "metadata": map[string]any{"name": "a", "uid": "u"},
+		"any": map[string]any{"metadata": map[string]any{"managedFields": []any{}}},
+	}
+	if !reflect.DeepEqual(maps.Object, want) {
+		t.Errorf("%v, want %v", maps.Object, want)
+	}
+}
+
+func FuzzTypedEqualsApimachinery(f *testing.F) {
+	for _, members := range odd {
+		f.Add([]byte("{" + members + "}"))
+	}
+	decode := structDecoder[*sample](metadataType.GroupVersionKind(), false)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		raw, err := firstValue(data)
+		if err != nil || len(raw) == 0 || raw[0] != '{' {
+			return
+		}
+		want := &sample{}
+		wantErr := utiljson.Unmarshal(raw, want)
+		want.TypeMeta = metadataType
+		got, err := decode(raw)
+		if err == nil && wantErr == nil && !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q\n got %+v\nwant %+v", raw, got, want)
+		}
+		if err != nil && wantErr == nil {
+			t.Fatalf("%q: %v", raw, err)
+		}
+	})
 }
 
 // A failure leaves nothing for the next object.

@@ -42,8 +42,8 @@ type form[T informer.Object] struct {
 // is used by one goroutine at a time.
 type decodeFunc[T informer.Object] func(raw []byte) (T, error)
 
-// newForm finds the form that T asks for.
-func newForm[T informer.Object]() (*form[T], error) {
+// newForm finds the form that T asks for. With dropManaged it leaves managedFields out.
+func newForm[T informer.Object](dropManaged bool) (*form[T], error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return nil, fmt.Errorf("%v is no pointer to a struct", t)
@@ -52,20 +52,21 @@ func newForm[T informer.Object]() (*form[T], error) {
 	switch t {
 	case reflect.TypeFor[*unstructured.Unstructured]():
 		f.inherits = true
-		f.newDecoder = unstructuredDecoder[T]
+		f.newDecoder = func() decodeFunc[T] { return unstructuredDecoder[T](dropManaged) }
 	case reflect.TypeFor[*metav1.PartialObjectMetadata]():
 		f.acceptList, f.acceptWatch = acceptMetadataList, acceptMetadata
-		f.newDecoder = func() decodeFunc[T] { return structDecoder[T](t.Elem(), metadataType.GroupVersionKind()) }
+		f.newDecoder = func() decodeFunc[T] { return structDecoder[T](metadataType.GroupVersionKind(), dropManaged) }
 	default:
 		f.kinds = &kinds{name: t.Elem().Name()}
-		f.newDecoder = func() decodeFunc[T] { return structDecoder[T](t.Elem(), schema.GroupVersionKind{}) }
+		f.newDecoder = func() decodeFunc[T] { return structDecoder[T](schema.GroupVersionKind{}, dropManaged) }
 	}
 	return f, nil
 }
 
 // unstructuredDecoder reads objects as maps.
-func unstructuredDecoder[T informer.Object]() decodeFunc[T] {
+func unstructuredDecoder[T informer.Object](dropManaged bool) decodeFunc[T] {
 	w := newWalker()
+	w.dropManaged = dropManaged
 	return func(raw []byte) (T, error) {
 		object, err := w.object(raw)
 		if err != nil {
@@ -76,9 +77,33 @@ func unstructuredDecoder[T informer.Object]() decodeFunc[T] {
 	}
 }
 
-// structDecoder reads objects into structs of type t, and says of each that its kind is
-// gvk, as typed clients say of all that it is empty.
-func structDecoder[T informer.Object](t reflect.Type, gvk schema.GroupVersionKind) decodeFunc[T] {
+// structDecoder reads objects into the structs that T points to, and says of each that
+// its kind is gvk, as typed clients say of all that it is empty. What the plan of the type
+// leaves open goes to a general decoder.
+func structDecoder[T informer.Object](gvk schema.GroupVersionKind, dropManaged bool) decodeFunc[T] {
+	t := reflect.TypeFor[T]().Elem()
+	general := generalDecoder[T](t)
+	plan := newPlan(t, dropManaged)
+	return func(raw []byte) (T, error) {
+		v := reflect.New(t)
+		if plan == nil || !plan.fill(&cursor{b: raw}, v.Elem()) {
+			obj, err := general(raw)
+			if err != nil {
+				return obj, err
+			}
+			v = reflect.ValueOf(obj)
+		}
+		obj := v.Interface().(T)
+		if dropManaged {
+			obj.SetManagedFields(nil)
+		}
+		obj.GetObjectKind().SetGroupVersionKind(gvk)
+		return obj, nil
+	}
+}
+
+// generalDecoder reads whatever a struct may be.
+func generalDecoder[T informer.Object](t reflect.Type) decodeFunc[T] {
 	options := lenient()
 	if holdsAny(t, map[reflect.Type]bool{}) {
 		options = json.JoinOptions(options, json.WithUnmarshalers(anyUnmarshaler()))
@@ -93,7 +118,6 @@ func structDecoder[T informer.Object](t reflect.Type, gvk schema.GroupVersionKin
 				return obj, discreet(t, err)
 			}
 		}
-		obj.GetObjectKind().SetGroupVersionKind(gvk)
 		return obj, nil
 	}
 }

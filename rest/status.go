@@ -3,6 +3,7 @@
 package rest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -58,7 +59,7 @@ func parseStatus(data []byte) (*metav1.Status, bool) {
 
 // parseRetryAfter reads seconds or a date, as RFC 9110 has it, section 10.2.3; 0: neither.
 func parseRetryAfter(header string) int32 {
-	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
+	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil || errors.Is(err, strconv.ErrRange) {
 		return int32(max(seconds, 0))
 	}
 	at, err := http.ParseTime(header)

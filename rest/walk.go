@@ -8,22 +8,15 @@ import (
 	"strconv"
 )
 
-// Bounds of a table of names: a collection has a few hundred, and a hostile one has as
-// many as it likes.
-const (
-	maxNames   = 4096
-	maxNameLen = 64 // bytes
-)
-
 // walker makes maps of JSON, as unstructured objects hold them: map[string]any, []any,
-// string, int64, float64, bool and nil. It keeps the names of members, which are the same
-// in every object of a collection, and memory in which it counts members before it makes
-// a map of the right size.
+// string, int64, float64, bool and nil. It shares strings, such as the names of members,
+// which are the same in every object of a collection, and keeps memory in which it counts
+// members before it makes a map of the right size.
 type walker struct {
-	names   map[string]string
-	members []member
-	values  []any
-	scratch []byte
+	strings     *interner
+	members     []member
+	values      []any
+	dropManaged bool // leave metadata.managedFields out
 }
 
 type member struct {
@@ -31,14 +24,14 @@ type member struct {
 	value any
 }
 
-func newWalker() *walker { return &walker{names: map[string]string{}} }
+func newWalker() *walker { return &walker{strings: newInterner()} }
 
 // object makes a map of a JSON object that has been found to be valid.
 //
 // Errors: a number that is out of range.
 func (w *walker) object(raw []byte) (map[string]any, error) {
 	defer w.forget()
-	return w.readObject(&cursor{b: raw})
+	return w.readObject(&cursor{b: raw}, atObject)
 }
 
 // value makes what an any holds of any valid JSON value.
@@ -57,11 +50,11 @@ func (w *walker) forget() {
 func (w *walker) readValue(c *cursor) (any, error) {
 	switch c.next() {
 	case '{':
-		return w.readObject(c)
+		return w.readObject(c, elsewhere)
 	case '[':
 		return w.readArray(c)
 	case '"':
-		return w.readString(c.quoted()), nil
+		return w.strings.quoted(c.quoted()), nil
 	case 't':
 		c.i += len("true")
 		return true, nil
@@ -75,11 +68,24 @@ func (w *walker) readValue(c *cursor) (any, error) {
 	return readNumber(c.literal(), c.i)
 }
 
-func (w *walker) readObject(c *cursor) (map[string]any, error) {
+// place is where in an object the walker is, as far as that matters.
+type place uint8
+
+const (
+	elsewhere place = iota
+	atObject
+	atMetadata
+)
+
+func (w *walker) readObject(c *cursor, at place) (map[string]any, error) {
 	base := len(w.members)
 	for more := c.enter(); more; more = c.more() {
-		name := w.readName(c.name())
-		value, err := w.readValue(c)
+		name := w.strings.quoted(c.name())
+		if at == atMetadata && w.dropManaged && name == "managedFields" {
+			c.skip()
+			continue
+		}
+		value, err := w.readMember(c, at, name)
 		if err != nil {
 			return nil, err
 		}
@@ -93,6 +99,14 @@ func (w *walker) readObject(c *cursor) (map[string]any, error) {
 	clear(mine)
 	w.members = w.members[:base]
 	return out, nil
+}
+
+// readMember reads the value of a member of an object at a place.
+func (w *walker) readMember(c *cursor, at place, name string) (any, error) {
+	if at == atObject && name == "metadata" && c.next() == '{' {
+		return w.readObject(c, atMetadata)
+	}
+	return w.readValue(c)
 }
 
 func (w *walker) readArray(c *cursor) ([]any, error) {
@@ -110,29 +124,6 @@ func (w *walker) readArray(c *cursor) ([]any, error) {
 	clear(mine)
 	w.values = w.values[:base]
 	return out, nil
-}
-
-// readName returns the one copy of a name.
-func (w *walker) readName(quoted []byte) string {
-	name := w.unquote(quoted)
-	if known, ok := w.names[string(name)]; ok {
-		return known
-	}
-	out := string(name)
-	if len(out) <= maxNameLen && len(w.names) < maxNames {
-		w.names[out] = out
-	}
-	return out
-}
-
-func (w *walker) readString(quoted []byte) string { return string(w.unquote(quoted)) }
-
-func (w *walker) unquote(quoted []byte) []byte {
-	out := unquote(quoted, w.scratch)
-	if cap(w.scratch) < len(quoted) && len(quoted) <= maxScratch && bytes.IndexByte(quoted, '\\') >= 0 {
-		w.scratch = make([]byte, 0, 2*len(quoted))
-	}
-	return out
 }
 
 // maxScratch is the longest string with escapes that memory is kept for, in bytes.

@@ -13,6 +13,7 @@ import (
 	"github.com/informerkit/informer/transform"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/klog/v2"
 )
 
 // object is what is mirrored: any resource, without a Go type of its own.
@@ -32,6 +33,7 @@ func follow(ctx context.Context, out io.Writer, t target) error {
 		return err
 	}
 	log := newAccount(out)
+	ctx = klog.NewContext(ctx, klog.Logger{}) // the account says it all
 	options := informer.Options[object]{Transform: transform.DropManagedFields[object]}
 	options.Name = t.resource.Resource
 	options.LabelSelector = t.selector
@@ -68,6 +70,9 @@ func (a *account) progress(ctx context.Context, mirror *informer.Informer[object
 			return
 		case <-tick.C:
 			source := mirror.Status().Sources[0]
+			if source.Phase == informer.PhaseBackoff {
+				continue // which was said
+			}
 			remain := ""
 			if source.Remaining >= 0 {
 				remain = fmt.Sprintf(", %d remain", source.Remaining)

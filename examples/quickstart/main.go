@@ -14,6 +14,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -28,7 +29,11 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Stdout, os.Args[1:]...); err != nil {
+	err := run(ctx, os.Stdout, os.Args[1:]...)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart:", err)
 		os.Exit(1)
 	}
@@ -37,6 +42,7 @@ func main() {
 // run is the program: without arguments the demonstration, otherwise a real cluster.
 func run(ctx context.Context, out io.Writer, args ...string) error {
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
+	flags.SetOutput(out)
 	var t target
 	config := &t.config
 	flags.StringVar(&config.BaseURL, "server", "", "URL of a real server; empty: one in memory")
@@ -48,7 +54,12 @@ func run(ctx context.Context, out io.Writer, args ...string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if config.BaseURL == "" {
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case config.BaseURL == "" && flags.NFlag() > 0:
+		return errors.New("the other flags need -server")
+	case config.BaseURL == "":
 		return demonstrate(ctx, out)
 	}
 	var err error

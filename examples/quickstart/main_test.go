@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -38,6 +39,11 @@ func TestParseResource(t *testing.T) {
 	} {
 		if got, err := parseResource(text); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	for _, args := range [][]string{{"-resource=pods"}, {"-token-file=x"}, {"pods"}, {"-server=http://127.0.0.1:1", "-resource=/"}} {
+		if err := run(context.Background(), io.Discard, args...); err == nil {
+			t.Errorf("%q: no error", args)
 		}
 	}
 	for _, text := range []string{"", "/pods", "a/b/c/d"} {
