@@ -72,15 +72,13 @@ func (p *pair) grown(runs int) []grown {
 	of := float64(p.count(byNode, "node-7"))
 	index.ours, index.theirs = medians(runs,
 		func() float64 {
-			return perCall(500, func(i int) { _, _ = p.ours.ByIndex(byNode, node(i)) }) / of
+			return perCall(500, func(i int) { _, _ = p.ours.ByIndex(byNode, node(i, p.n)) }) / of
 		},
 		func() float64 {
-			return perCall(500, func(i int) { _, _ = p.theirs.ByIndex(byNode, node(i)) }) / of
+			return perCall(500, func(i int) { _, _ = p.theirs.ByIndex(byNode, node(i, p.n)) }) / of
 		})
 	return []grown{update, list, index}
 }
-
-func node(i int) string { return fmt.Sprintf("node-%d", i%500) }
 
 func (p *pair) updateOurs(from int) func(i int) {
 	return func(i int) { must(p.ours.Update(context.Background(), p.at(from+i))) }

@@ -11,20 +11,27 @@ import (
 
 // scale is the size of the rows that run in this process.
 type scale struct {
-	runs    int // of each side, in turn
-	objects int // in a store
-	events  int // through an informer
-	late    int // objects that a late handler is shown
-	updates int // of 1,000 keys, before a blocked handler
-	small   int // objects that growth is measured from
-	large   int // and to
+	runs    int           // of each side, in turn
+	objects int           // in a store
+	events  int           // through an informer
+	late    int           // objects that a late handler is shown
+	updates int           // of 1,000 keys, before a blocked handler
+	small   int           // objects that growth is measured from
+	large   int           // and to
+	listing time.Duration // how long four goroutines list
 }
 
 func scaleOf(quick bool) scale {
 	if quick {
-		return scale{runs: 5, objects: 50_000, events: 20_000, late: 50_000, updates: 100_000, small: 10_000, large: 100_000}
+		return scale{
+			runs: 5, objects: 20_000, events: 20_000, late: 20_000, updates: 50_000, small: 10_000, large: 40_000,
+			listing: 200 * time.Millisecond,
+		}
 	}
-	return scale{runs: 7, objects: 100_000, events: 100_000, late: 200_000, updates: 1_000_000, small: 10_000, large: 1_000_000}
+	return scale{
+		runs: 7, objects: 100_000, events: 100_000, late: 200_000, updates: 1_000_000, small: 10_000, large: 1_000_000,
+		listing: 500 * time.Millisecond,
+	}
 }
 
 // part is a group of rows that can be asked for alone.

@@ -24,23 +24,30 @@ const (
 	byUID       = "uid"
 )
 
-// barePod has what stores and indexes look at, and nothing else: a store's own time and
-// memory do not depend on the rest.
-func barePod(i, version int) *corev1.Pod {
+const (
+	perNamespace = 2000 // pods
+	perNode      = 200
+)
+
+// barePod is one of n, and has what stores and indexes look at, and nothing else: a
+// store's own time and memory do not depend on the rest.
+func barePod(i, n, version int) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: fmt.Sprintf("namespace-%d", i%50), Name: fmt.Sprintf("pod-%07d", i),
+			Namespace: fmt.Sprintf("namespace-%d", i%max(n/perNamespace, 1)), Name: fmt.Sprintf("pod-%07d", i),
 			UID:             types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i)),
 			ResourceVersion: fmt.Sprint(version + i),
 		},
-		Spec: corev1.PodSpec{NodeName: fmt.Sprintf("node-%d", i%500)},
+		Spec: corev1.PodSpec{NodeName: node(i, n)},
 	}
 }
+
+func node(i, n int) string { return fmt.Sprintf("node-%d", i%max(n/perNode, 1)) }
 
 func barePods(n, version int) []*corev1.Pod {
 	out := make([]*corev1.Pod, n)
 	for i := range out {
-		out[i] = barePod(i, version)
+		out[i] = barePod(i, n, version)
 	}
 	return out
 }
@@ -148,7 +155,7 @@ func (p *pair) operations() []operation {
 			work: "store: List of " + thousands(p.n), goal: 0.25, calls: 4, goroutines: 1,
 			ours: func(int) { p.ours.List() }, theirs: func(int) { p.theirs.List() },
 		},
-		byIndex(byNamespace, "namespace-7", 0.12), byIndex(byNode, "node-7", 0.12),
+		byIndex(byNamespace, "namespace-3", 0.12), byIndex(byNode, "node-7", 0.12),
 		{
 			work: "store: update with 2 indexes", goal: 0.5, calls: 20_000, goroutines: 1,
 			ours:   func(i int) { must(p.ours.Update(ctx, p.next[i%p.n])) },
@@ -207,8 +214,7 @@ func storeRows(s scale) ([]row, error) {
 // listed is what four goroutines that list without pause let a writer do.
 type listed struct{ latency, lists []float64 }
 
-func (l *listed) run(list func(), update func(i int)) {
-	const period = 500 * time.Millisecond
+func (l *listed) run(period time.Duration, list func(), update func(i int)) {
 	var stop atomic.Bool
 	var lists atomic.Int64
 	var running sync.WaitGroup
@@ -238,8 +244,8 @@ func (l *listed) run(list func(), update func(i int)) {
 func listerRows(s scale, p *pair) []row {
 	var ours, theirs listed
 	for range s.runs {
-		ours.run(func() { p.ours.List() }, func(i int) { must(p.ours.Update(context.Background(), p.next[scattered(i, p.n)])) })
-		theirs.run(func() { p.theirs.List() }, func(i int) { must(p.theirs.Update(p.next[scattered(i, p.n)])) })
+		ours.run(s.listing, func() { p.ours.List() }, func(i int) { must(p.ours.Update(context.Background(), p.next[scattered(i, p.n)])) })
+		theirs.run(s.listing, func() { p.theirs.List() }, func(i int) { must(p.theirs.Update(p.next[scattered(i, p.n)])) })
 	}
 	work := fmt.Sprintf("store: 4 goroutines list %s without pause, ", thousands(p.n))
 	return []row{
