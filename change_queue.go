@@ -17,16 +17,21 @@ type record[T any] struct {
 // nothing for an object that came and went unseen. What is handed out one by one stays
 // open to merging until its turn comes.
 //
-// The entries are one slice with a free list, in order of arrival by their links: a
-// merge or a drop in the middle costs neither an allocation nor a shift.
+// As long as nothing has to be merged, what is queued stays in the bursts that all
+// queues share. Otherwise there are entries: one slice with a free list, in order of
+// arrival by their links, so that a merge or a drop in the middle costs neither an
+// allocation nor a shift. There are never both.
 type changeQueue[T any] struct {
 	every bool // keep every change
 	merge bool // a recreated object is Updated
 
+	shared sharedBursts[T]
+
 	entries    []entry[T]
 	free       int32 // first of the free entries, linked by next; positions count from 1, 0: none
 	head, tail int32
-	count      int
+	count      int              // of entries, and of records in shared bursts
+	early      bool             // what is pushed was queued before the mark, although that has come
 	pending    map[string]int32 // position of the first entry of a key, unless every
 	sweep      *sweep[T]        // objects of the store that are to be delivered too
 
@@ -71,6 +76,49 @@ const maxIdleEntries = 1024
 
 // sweepBatch is how many objects of a sweep a BatchHandler gets at once.
 const sweepBatch = 1024
+
+// addBurst queues a burst.
+func (q *changeQueue[T]) addBurst(b *burst[T]) {
+	if q.shares(b) {
+		q.shared.add(heldBurst[T]{b, q.marked})
+		q.count += len(b.records)
+		return
+	}
+	q.unshare()
+	for n := range b.records {
+		q.add(&b.records[n], b.since)
+	}
+}
+
+// shares reports whether the queue can hold a burst as it is: nothing is to be merged,
+// neither within it nor with what is queued.
+func (q *changeQueue[T]) shares(b *burst[T]) bool {
+	if q.sweep != nil || q.head != 0 || b.recreated && !q.merge {
+		return false
+	}
+	next := b.first
+	if !q.shared.empty() {
+		next = q.shared.next()
+	}
+	return q.every || b.repeats < next
+}
+
+// unshare makes entries of what is shared.
+func (q *changeQueue[T]) unshare() {
+	shared := q.shared
+	q.shared = sharedBursts[T]{}
+	for !shared.empty() {
+		since := shared.held[shared.head].since
+		c, late := shared.take()
+		q.count--
+		q.early = !late
+		if q.marked && q.early {
+			q.open-- // push counts it again, unless it is merged
+		}
+		q.addChange(c, since)
+	}
+	q.early = false
+}
 
 // add queues a change.
 func (q *changeQueue[T]) add(r *record[T], now time.Duration) {
@@ -144,6 +192,7 @@ func (q *changeQueue[T]) drop(position int32) {
 
 // startSweep begins to deliver a snapshot. There is none under way.
 func (q *changeQueue[T]) startSweep(cause Cause, objects snapshot[T], now time.Duration) {
+	q.unshare()
 	q.sweep = &sweep[T]{cause: cause, objects: objects, since: now, active: !q.every || q.count == 0}
 	if !q.sweep.active {
 		q.push(&Change[T]{}, now)
@@ -180,10 +229,22 @@ func (q *changeQueue[T]) pop() (Change[T], bool) {
 			q.shrink()
 			return Change[T]{}, false
 		}
+		if q.head == 0 {
+			return q.popShared(), true
+		}
 		if c, ok := q.popEntry(); ok {
 			return c, true
 		}
 	}
+}
+
+func (q *changeQueue[T]) popShared() Change[T] {
+	c, late := q.shared.take()
+	if !late {
+		q.inFlight++
+	}
+	q.count--
+	return *c
 }
 
 // popAll hands out all that is queued, or as much as fits; done has to follow.
@@ -233,10 +294,13 @@ func (q *changeQueue[T]) depth() int {
 
 // oldest returns when the oldest change was queued.
 func (q *changeQueue[T]) oldest() (time.Duration, bool) {
-	if q.head == 0 {
-		return 0, false
+	switch {
+	case q.head != 0:
+		return q.at(q.head).since, true
+	case !q.shared.empty():
+		return q.shared.held[q.shared.head].since, true
 	}
-	return q.at(q.head).since, true
+	return 0, false
 }
 
 // clear drops everything.
@@ -337,7 +401,10 @@ func (q *changeQueue[T]) push(c *Change[T], now time.Duration) int32 {
 		q.entries = append(q.entries, entry[T]{})
 		position = int32(len(q.entries))
 	}
-	*q.at(position) = entry[T]{Change: *c, since: now, prev: q.tail, late: q.marked}
+	*q.at(position) = entry[T]{Change: *c, since: now, prev: q.tail, late: q.marked && !q.early}
+	if q.marked && q.early {
+		q.open++
+	}
 	if q.tail != 0 {
 		q.at(q.tail).next = position
 	} else {

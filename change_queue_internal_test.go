@@ -22,12 +22,16 @@ type thing struct {
 // queueModel drives a changeQueue by a program, plays store and handler, and checks what
 // the handler is told against what is so.
 type queueModel struct {
-	t     *testing.T
-	queue changeQueue[thing]
-	world *Store[thing]
-	n     int
-	sent  int // changes, as a handler of every change sees them
-	got   int // of those
+	t      *testing.T
+	queue  changeQueue[thing]
+	log    burstLog[thing]
+	burst  []record[thing] // applied, not published yet
+	world  *Store[thing]
+	n      int
+	alone  bool // changes come one by one, not in bursts
+	bursts int  // changes in a burst
+	sent   int  // changes, as a handler of every change sees them
+	got    int  // of those
 
 	shown map[string]thing // what the handler holds to be there
 	told  map[string]int   // the newest state of a key that the handler was told of
@@ -41,6 +45,7 @@ func newQueueModel(t *testing.T, flags byte) *queueModel {
 		shown: map[string]thing{}, told: map[string]int{},
 	}
 	m.queue.every, m.queue.merge = flags&1 != 0, flags&2 != 0
+	m.alone, m.bursts = flags&8 != 0, 1+int(flags>>4)%4
 	if flags&4 != 0 { // a late handler
 		for k := range 5 {
 			m.put(fmt.Sprint("k", k))
@@ -61,6 +66,7 @@ func (m *queueModel) put(key string) (old thing, there bool) {
 }
 
 func (m *queueModel) mark() {
+	m.publish()
 	m.queue.mark()
 	m.due = map[string]int{}
 	for key, obj := range m.world.All() {
@@ -108,7 +114,7 @@ func (m *queueModel) send(key string, recreated bool) {
 			delete(m.due, key) // the one that was there is gone
 		}
 	}
-	m.queue.add(&r, time.Duration(m.n))
+	m.queueUp(r)
 }
 
 func (m *queueModel) remove(key string) {
@@ -121,10 +127,39 @@ func (m *queueModel) remove(key string) {
 	}
 	m.sent++
 	delete(m.due, key) // there is nothing left to be told of
-	m.queue.add(&record[thing]{Change: Change[thing]{Type: Deleted, Key: key, Old: old, Cause: CauseWatch}}, time.Duration(m.n))
+	m.queueUp(record[thing]{Change: Change[thing]{Type: Deleted, Key: key, Old: old, Cause: CauseWatch}})
+}
+
+// queueUp queues a change, in a burst of as many as the program asks for, or by itself.
+func (m *queueModel) queueUp(r record[thing]) {
+	if m.alone {
+		m.queue.add(&r, time.Duration(m.n))
+		return
+	}
+	// Records of one key lie side by side.
+	at := len(m.burst)
+	for n := range m.burst {
+		if m.burst[n].Key == r.Key {
+			at = n + 1
+		}
+	}
+	m.burst = slices.Insert(m.burst, at, r)
+	if len(m.burst) >= m.bursts {
+		m.publish()
+	}
+}
+
+// publish hands the burst over, as an informer does at the end of a batch.
+func (m *queueModel) publish() {
+	if len(m.burst) == 0 {
+		return
+	}
+	m.queue.addBurst(m.log.append(m.burst, m.queue.shared.next(), time.Duration(m.n)))
+	m.burst = nil
 }
 
 func (m *queueModel) sweep(cause Cause) {
+	m.publish() // a sweep begins between two batches
 	if m.queue.sweep == nil {
 		m.queue.startSweep(cause, snapshotOf(m.world.view), time.Duration(m.n))
 	}
@@ -170,6 +205,7 @@ func (m *queueModel) check() {
 
 // rest takes what is left, after which handler and world agree.
 func (m *queueModel) rest() {
+	m.publish()
 	for {
 		c, ok := m.queue.pop()
 		if !ok {
@@ -192,7 +228,7 @@ func (m *queueModel) rest() {
 	if m.queue.every && m.got != m.sent {
 		m.t.Fatalf("%d of %d changes", m.got, m.sent)
 	}
-	if m.queue.depth() != 0 || len(m.queue.pending) != 0 || m.queue.head != 0 || m.queue.tail != 0 {
+	if m.queue.depth() != 0 || len(m.queue.pending) != 0 || !m.queue.shared.empty() || m.queue.head != 0 || m.queue.tail != 0 {
 		m.t.Fatalf("left over: %+v", m.queue)
 	}
 }
@@ -209,7 +245,7 @@ func runQueueModel(t *testing.T, program []byte) {
 }
 
 func FuzzChangeQueue(f *testing.F) {
-	for flags := range byte(8) {
+	for flags := range byte(64) {
 		f.Add(append([]byte{flags}, "\x00\x10\x20\x0a\x0f\x00\x14\x25\x08\x00\x0f\x07\x09\x05\x00\x17"...))
 	}
 	f.Fuzz(runQueueModel)

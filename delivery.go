@@ -64,16 +64,25 @@ func (d *delivery[T]) begin(ctx context.Context) {
 }
 
 // enqueue queues what the store has just applied. It never waits.
-func (d *delivery[T]) enqueue(records []record[T], now time.Duration) {
+func (d *delivery[T]) enqueue(b *burst[T]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.removed || d.stopped {
 		return
 	}
-	for n := range records {
-		d.queue.add(&records[n], now)
-	}
+	d.queue.addBurst(b)
 	d.startLocked()
+}
+
+// shares returns the number of the oldest record that the queue shares with others and
+// may have to merge; 0: there is none.
+func (d *delivery[T]) shares() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.queue.every {
+		return 0
+	}
+	return d.queue.shared.next()
 }
 
 // startSweep has the snapshot delivered, or asks for another one once the sweep that is
@@ -214,11 +223,15 @@ func (d *delivery[T]) call(change Change[T]) {
 	if d.options.RecoverPanics {
 		defer d.recoverPanic(change.Key)
 	}
-	change, ok := passAll(d.filters, change)
-	if !ok {
-		return
+	if len(d.filters) > 0 {
+		var ok bool
+		if change, ok = passAll(d.filters, change); !ok {
+			return
+		}
 	}
-	defer d.trace(change.Key)()
+	if len(d.informer.options.Traces) > 0 {
+		defer d.trace(change.Key)()
+	}
 	d.handler.Handle(d.ctx, change)
 	if d.informer.guard != nil {
 		d.guardCall(change)

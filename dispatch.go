@@ -6,7 +6,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"time"
 )
 
@@ -38,34 +37,42 @@ func (i *Informer[T]) apply(ctx context.Context, b batch[T]) {
 	i.applying = true
 	handlers := i.handlers
 	i.mu.Unlock()
+	var records []record[T]
 	if len(handlers) > 0 || i.guard != nil {
-		i.records = i.changesOf(b, slices.Grow(i.records[:0], len(b.keys)))
+		records = i.changesOf(b)
 	}
 
-	i.guardBatch(ctx)
+	i.guardBatch(ctx, records)
 	err := i.store.applyBatch(b)
-	now := i.now()
-	if len(i.records) > 0 {
-		for _, d := range handlers {
-			d.enqueue(i.records, now)
-		}
+	if len(records) > 0 {
+		i.publish(records, handlers)
 	}
 	i.settle(b, before)
 	i.queue.batchDone()
-
-	clear(i.records) // the queues have copies; the objects may go
-	if cap(i.records) > batchLimit {
-		i.records = nil
-	}
 	if err != nil {
 		logger(ctx, i.name).Error(err, "index")
 		i.reportError(ctx, err)
 	}
 }
 
+// publish queues for all handlers what has been applied.
+func (i *Informer[T]) publish(records []record[T], handlers []*delivery[T]) {
+	held := uint64(0)
+	for _, d := range handlers {
+		if shares := d.shares(); shares > 0 && (held == 0 || shares < held) {
+			held = shares
+		}
+	}
+	b := i.bursts.append(records, held, i.now())
+	for _, d := range handlers {
+		d.enqueue(b)
+	}
+}
+
 // changesOf returns what a batch does to the store, change by change. It is called before
 // the batch is applied.
-func (i *Informer[T]) changesOf(b batch[T], records []record[T]) []record[T] {
+func (i *Informer[T]) changesOf(b batch[T]) []record[T] {
+	records := make([]record[T], 0, len(b.keys))
 	for _, deltas := range b.keys {
 		key := deltas.Key()
 		old, uid, there := i.store.lookup(key)

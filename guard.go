@@ -85,12 +85,12 @@ func (g *mutationGuard) changed(key string, obj any) bool {
 }
 
 // guardBatch looks at what a batch replaces, and guards what it brings.
-func (i *Informer[T]) guardBatch(ctx context.Context) {
+func (i *Informer[T]) guardBatch(ctx context.Context, records []record[T]) {
 	if i.guard == nil {
 		return
 	}
-	for n := range i.records {
-		r := &i.records[n]
+	for n := range records {
+		r := &records[n]
 		if !i.guard.samples(r.Key) {
 			continue
 		}

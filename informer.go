@@ -61,7 +61,7 @@ type Informer[T Object] struct {
 	goroutines sync.WaitGroup // of handlers and timers
 	running    sync.WaitGroup // of a union's sources
 
-	records []record[T] // of the batch at hand; its memory is used again
+	bursts burstLog[T] // of the goroutine that applies batches
 
 	mu       sync.Mutex
 	phase    informerPhase

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +28,8 @@ type reporter struct {
 	traces  []*Trace
 	bell    func() // rung when failed or poison changes; nil: nobody listens
 	fell    func() // called after each failure; nil: nobody listens
+
+	poisoned atomic.Bool // poison is not empty
 
 	mu      sync.Mutex
 	status  SourceStatus
@@ -198,6 +201,7 @@ func (r *reporter) take(version string, aside map[string]Quarantined) (good bool
 	r.phaseLocked(PhaseWatching)
 	clear(r.poison)
 	maps.Copy(r.poison, aside)
+	r.poisoned.Store(len(r.poison) > 0)
 	r.wakeLocked()
 	r.status.LastContact = time.Now()
 	failure, ok := errors.AsType[*SourceError](r.failed)
@@ -340,6 +344,7 @@ func (r *reporter) setAside(ctx context.Context, m metav1.Object, err *ObjectErr
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.poison[JoinKey(m.GetNamespace(), m.GetName())] = quarantineOf(err)
+	r.poisoned.Store(true)
 	r.wakeLocked()
 }
 
@@ -359,14 +364,15 @@ func (r *reporter) noteObject(ctx context.Context, m metav1.Object, err *ObjectE
 
 // applied takes an object off the list of those set aside.
 func (r *reporter) applied(m metav1.Object) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.poison) == 0 {
+	if !r.poisoned.Load() { // nearly always, and this is done for each event
 		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	name := JoinKey(m.GetNamespace(), m.GetName())
 	if _, aside := r.poison[name]; aside {
 		delete(r.poison, name)
+		r.poisoned.Store(len(r.poison) > 0)
 		r.wakeLocked()
 	}
 }

@@ -266,6 +266,30 @@ func sourceIn(note *dense.Note) string {
 	return note.Source
 }
 
+// internKey is KeyOf for a DeltaFIFO, without a new string for a key that the store has.
+func (v view[T]) internKey(namespace, name string) (key string, ok bool) {
+	if namespace == "" || name == "" {
+		return "", false
+	}
+	var buf [256]byte
+	text := appendKey(buf[:0], namespace, name)
+	s := v.s
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	id, ok := s.table.FindBytes(text)
+	if !ok {
+		return "", false
+	}
+	return s.table.Key(id), true
+}
+
+// appendKey is JoinKey without a new string.
+func appendKey(to []byte, namespace, name string) []byte {
+	to = append(to, namespace...)
+	to = append(to, '/')
+	return append(to, name...)
+}
+
 // stored is an object in the store.
 type stored[T any] struct {
 	key string

@@ -196,9 +196,7 @@ func (s *state[T]) keyOf(obj T, m metav1.Object) (key string, id uint32, err err
 		return m.GetName(), 0, nil
 	}
 	var buf [256]byte
-	text := append(buf[:0], m.GetNamespace()...)
-	text = append(text, '/')
-	text = append(text, m.GetName()...)
+	text := appendKey(buf[:0], m.GetNamespace(), m.GetName())
 	if id, ok := s.table.FindBytes(text); ok {
 		return s.table.Key(id), id, nil
 	}

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures this library beside client-go. Each side runs in processes of
-// its own, in turn, with its default options and the same objects, and each figure is the
-// median of all runs.
+// Command bench measures this library beside client-go, with default options and the same
+// objects. What needs a server runs in processes of its own, since it is about the memory
+// of a process; everything else runs both sides in this one. The sides take turns, and a
+// figure is the median of all runs.
 //
-//	go run .          everything, minutes
-//	go run . -quick   a tenth of the size, and bench/quick.json
+//	go run .               everything, minutes: table.md, full.json, plot.svg
+//	go run . -quick        smaller numbers, and quick.json
+//	go run . -only store   one part of it
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"text/tabwriter"
+	"time"
 )
 
 func main() {
@@ -25,9 +26,15 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "mirror" {
 		exit(mirror(ctx, os.Args[2:], os.Stdout))
 	}
-	quick := flag.Bool("quick", false, "a tenth of the size, and write quick.json")
+	var c command
+	flag.BoolVar(&c.quick, "quick", false, "smaller numbers, and write quick.json")
+	flag.StringVar(&c.only, "only", "", "print one part alone: "+partNames())
+	draw := flag.String("plot", "", "draw plot.svg of this JSON file, and measure nothing")
 	flag.Parse()
-	exit(run(ctx, *quick, os.Stdout))
+	if *draw != "" {
+		exit(plot(*draw, "plot.svg"))
+	}
+	exit(c.run(ctx, os.Stdout))
 }
 
 func exit(err error) {
@@ -44,16 +51,26 @@ type size struct {
 	runs    int
 }
 
-func run(ctx context.Context, quick bool, out io.Writer) error {
-	s := size{objects: 100_000, runs: 3}
-	if quick {
-		s = size{objects: 10_000, runs: 3}
-	}
-	rows, err := restRows(ctx, s)
+// command is what this program was asked for.
+type command struct {
+	quick bool
+	only  string // part; "": all
+}
+
+func (c command) run(ctx context.Context, out io.Writer) error {
+	began := time.Now()
+	rows, err := inProcess(scaleOf(c.quick), c.only)
 	if err != nil {
 		return err
 	}
-	if !quick {
+	if c.only == "" || c.only == "rest" {
+		over, err := restRows(ctx, sizeOf(c.quick))
+		if err != nil {
+			return err
+		}
+		rows = append(rows, over...)
+	}
+	if !c.quick && (c.only == "" || c.only == "rest") {
 		million, err := millionRow(ctx)
 		if err != nil {
 			return err
@@ -63,36 +80,42 @@ func run(ctx context.Context, quick bool, out io.Writer) error {
 	if err := printTable(out, rows); err != nil {
 		return err
 	}
-	if quick {
+	fmt.Fprintf(out, "%d of %d goals met, in %v\n", met(rows), len(rows), time.Since(began).Round(time.Second))
+	switch {
+	case c.only != "":
+		return nil
+	case c.quick:
 		return writeJSON("quick.json", rows)
 	}
-	return writeJSON("full.json", rows)
-}
-
-// row is one figure of the comparison.
-type row struct {
-	Work     string  `json:"work"`
-	Ours     float64 `json:"ours"`
-	ClientGo float64 `json:"clientgo"` // 0: no peer has it
-	Unit     string  `json:"unit"`
-	Ratio    float64 `json:"ratio"` // ours to client-go's; 0 for an absolute goal
-	Goal     float64 `json:"goal"`  // of the ratio, or of ours where there is no peer; 0: none
-	Met      bool    `json:"met"`
-}
-
-func printTable(out io.Writer, rows []row) error {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "work\tours\tclient-go\tunit\tratio\tgoal\tmet\t")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%s\t%.2f\t%.2f\t%v\t\n", r.Work, r.Ours, r.ClientGo, r.Unit, r.Ratio, r.Goal, r.Met)
-	}
-	return w.Flush()
-}
-
-func writeJSON(path string, rows []row) error {
-	data, err := json.MarshalIndent(rows, "", "  ")
-	if err != nil {
+	if err := writeMarkdown("table.md", rows); err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(data, '\n'), 0o644)
+	if err := writeJSON("full.json", rows); err != nil {
+		return err
+	}
+	return plot("full.json", "plot.svg")
+}
+
+func sizeOf(quick bool) size {
+	if quick {
+		return size{objects: 10_000, runs: 3}
+	}
+	return size{objects: 100_000, runs: 3}
+}
+
+func partNames() string {
+	names := "rest"
+	for _, p := range parts {
+		names += ", " + p.name
+	}
+	return names
+}
+
+func met(rows []row) (n int) {
+	for _, r := range rows {
+		if r.Met {
+			n++
+		}
+	}
+	return n
 }

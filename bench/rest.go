@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 )
 
 // goals are ratios to client-go that are wanted, by figure; 0 is none.
@@ -85,20 +84,19 @@ func millionRow(ctx context.Context) (row, error) {
 	return r, nil
 }
 
-func median(all []figures, value func(figures) float64) float64 {
+func medianOf(all []figures, value func(figures) float64) float64 {
 	var values []float64
 	for _, f := range all {
 		values = append(values, value(f))
 	}
-	slices.Sort(values)
-	return values[len(values)/2]
+	return median(values)
 }
 
 func watchRow(s size, all [2][]figures) row {
 	rate := func(f figures) float64 { return float64(s.objects) / f.Seconds }
 	r := row{
 		Work: fmt.Sprintf("rest: watch of %d events, decoded and applied", s.objects), Unit: "events/s",
-		Ours: median(all[0], rate), ClientGo: median(all[1], rate), Goal: 2.5,
+		Ours: medianOf(all[0], rate), ClientGo: medianOf(all[1], rate), Goal: 2.5,
 	}
 	r.Ratio = r.Ours / r.ClientGo
 	r.Met = r.Ratio >= r.Goal
@@ -129,7 +127,7 @@ func listRows(s size, mode string, all [2][]figures, goals goals) []row {
 	} {
 		r := row{
 			Work: work + figure.name, Unit: figure.unit, Goal: figure.goal,
-			Ours: median(all[0], figure.value), ClientGo: median(all[1], figure.value),
+			Ours: medianOf(all[0], figure.value), ClientGo: medianOf(all[1], figure.value),
 		}
 		r.Ratio = r.Ours / r.ClientGo
 		r.Met = r.Goal == 0 || r.Ratio <= r.Goal

@@ -15,6 +15,9 @@ const (
 	// number of each chunk is no row.
 	chunkRows = chunkSize - 1
 	minChunk  = 4 // capacity of the first chunk; most buckets of an index stay small
+	// wholeChunks is from which chunk on a new one has its whole capacity at once: it
+	// takes an eighth of the column at most, and saves the steps of growing.
+	wholeChunks = 8
 )
 
 // chunk is up to chunkRows rows. All chunks of a vector but the last are full.
@@ -107,6 +110,9 @@ func (v *vector[E]) push(e E, epoch uint64) {
 	if last < 0 || len(v.chunks[last].items) == chunkRows {
 		v.chunks = append(v.chunks, chunk[E]{epoch: epoch})
 		last++
+		if last >= wholeChunks {
+			v.chunks[last].items = make([]E, 0, chunkRows)
+		}
 	}
 	c := v.own(last, epoch)
 	if len(c.items) == cap(c.items) {

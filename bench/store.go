@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/informerkit/informer"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+)
+
+const (
+	byNamespace = "namespace"
+	byNode      = "node"
+	byUID       = "uid"
+)
+
+const (
+	perNamespace = 2000 // pods
+	perNode      = 200
+)
+
+// barePod is one of n, and has what stores and indexes look at, and nothing else: a
+// store's own time and memory do not depend on the rest.
+func barePod(i, n, version int) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: fmt.Sprintf("namespace-%d", i%max(n/perNamespace, 1)), Name: fmt.Sprintf("pod-%07d", i),
+			UID:             types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i)),
+			ResourceVersion: fmt.Sprint(version + i),
+		},
+		Spec: corev1.PodSpec{NodeName: node(i, n)},
+	}
+}
+
+func node(i, n int) string { return fmt.Sprintf("node-%d", i%max(n/perNode, 1)) }
+
+func barePods(n, version int) []*corev1.Pod {
+	out := make([]*corev1.Pod, n)
+	for i := range out {
+		out[i] = barePod(i, n, version)
+	}
+	return out
+}
+
+// scattered is a permutation that leaves no two neighbours together.
+func scattered(i, n int) int { return i * 7919 % n }
+
+func podValues(name string) func(p *corev1.Pod) []string {
+	switch name {
+	case byNamespace:
+		return func(p *corev1.Pod) []string { return []string{p.Namespace} }
+	case byNode:
+		return func(p *corev1.Pod) []string { return []string{p.Spec.NodeName} }
+	}
+	return func(p *corev1.Pod) []string { return []string{string(p.UID)} }
+}
+
+func ourStore(pods []*corev1.Pod, indexes ...string) *informer.Store[*corev1.Pod] {
+	indexers := informer.Indexers[*corev1.Pod]{}
+	for _, name := range indexes {
+		values := podValues(name)
+		indexers[name] = func(p *corev1.Pod) ([]string, error) { return values(p), nil }
+	}
+	s := informer.NewStore(informer.StoreOptions[*corev1.Pod]{Indexers: indexers})
+	must(s.Replace(context.Background(), pods, "1"))
+	return s
+}
+
+func theirStore(pods []*corev1.Pod, indexes ...string) cache.Indexer {
+	indexers := cache.Indexers{}
+	for _, name := range indexes {
+		values := podValues(name)
+		indexers[name] = func(obj any) ([]string, error) { return values(obj.(*corev1.Pod)), nil }
+	}
+	s := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
+	must(s.Replace(boxed(pods), "1"))
+	return s
+}
+
+func boxed(pods []*corev1.Pod) []any {
+	out := make([]any, len(pods))
+	for i, p := range pods {
+		out[i] = p
+	}
+	return out
+}
+
+// must is for what fails only if the benchmark is wrong.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// pair is one store of each side with the same objects.
+type pair struct {
+	n      int
+	ours   *informer.Store[*corev1.Pod]
+	theirs cache.Indexer
+	keys   []string // scattered, strings of their own
+	next   []*corev1.Pod
+}
+
+func newPair(n int) *pair {
+	pods := barePods(n, 1)
+	p := &pair{
+		n: n, ours: ourStore(pods, byNamespace, byNode), theirs: theirStore(pods, byNamespace, byNode),
+		next: barePods(n, 2*n),
+	}
+	for i := range n {
+		pod := pods[scattered(i, n)]
+		p.keys = append(p.keys, pod.Namespace+"/"+pod.Name)
+	}
+	return p
+}
+
+// operation is one call of each side.
+type operation struct {
+	work         string
+	goal         float64
+	calls        int // a run
+	ours, theirs func(i int)
+	goroutines   int
+}
+
+func (p *pair) operations() []operation {
+	ctx := context.Background()
+	get := operation{
+		work: "store: Get, one goroutine", goal: 1.05, calls: 50_000, goroutines: 1,
+		ours:   func(i int) { p.ours.Get(p.keys[i%p.n]) },
+		theirs: func(i int) { _, _, _ = p.theirs.GetByKey(p.keys[i%p.n]) },
+	}
+	many := get
+	many.work, many.goroutines = "store: Get, 8 goroutines", 8
+	byIndex := func(index, value string, goal float64) operation {
+		return operation{
+			work: fmt.Sprintf("store: ByIndex of %s", thousands(p.count(index, value))), goal: goal, calls: 100, goroutines: 1,
+			ours:   func(int) { _, _ = p.ours.ByIndex(index, value) },
+			theirs: func(int) { _, _ = p.theirs.ByIndex(index, value) },
+		}
+	}
+	return []operation{
+		get, many,
+		{
+			work: "store: List of " + thousands(p.n), goal: 0.25, calls: 4, goroutines: 1,
+			ours: func(int) { p.ours.List() }, theirs: func(int) { p.theirs.List() },
+		},
+		byIndex(byNamespace, "namespace-3", 0.12), byIndex(byNode, "node-7", 0.12),
+		{
+			work: "store: update with 2 indexes", goal: 0.5, calls: 20_000, goroutines: 1,
+			ours:   func(i int) { must(p.ours.Update(ctx, p.next[i%p.n])) },
+			theirs: func(i int) { must(p.theirs.Update(p.next[i%p.n])) },
+		},
+		{
+			work: "store: update with 2 indexes, objects scattered in memory", goal: 0.5, calls: 20_000, goroutines: 1,
+			ours:   func(i int) { must(p.ours.Update(ctx, p.next[scattered(i, p.n)])) },
+			theirs: func(i int) { must(p.theirs.Update(p.next[scattered(i, p.n)])) },
+		},
+	}
+}
+
+func (p *pair) count(index, value string) int {
+	found, err := p.ours.ByIndex(index, value)
+	must(err)
+	return len(found)
+}
+
+// measure returns a run of one side. Each run goes on where the one before has ended, so
+// that what one side has touched does not wait in the cache for the other.
+func (o operation) measure(call func(i int)) measurement {
+	start := 0
+	return func() float64 {
+		from := start
+		start += o.calls
+		if o.goroutines == 1 {
+			return perCall(o.calls, func(i int) { call(from + i) })
+		}
+		var running sync.WaitGroup
+		began := time.Now()
+		for g := range o.goroutines {
+			running.Go(func() {
+				for i := range o.calls {
+					call(from + i + g*1009)
+				}
+			})
+		}
+		running.Wait()
+		return float64(time.Since(began)) / float64(o.calls*o.goroutines)
+	}
+}
+
+func storeRows(s scale) ([]row, error) {
+	p := newPair(s.objects)
+	var rows []row
+	for _, o := range p.operations() {
+		runtime.GC()
+		r := row{Work: o.work, Unit: "ns"}
+		r.Ours, r.ClientGo = medians(2*s.runs+1, o.measure(o.ours), o.measure(o.theirs))
+		rows = append(rows, atMost(o.goal, r))
+	}
+	return append(rows, listerRows(s, p)...), nil
+}
+
+// listed is what four goroutines that list without pause let a writer do.
+type listed struct{ latency, lists []float64 }
+
+func (l *listed) run(period time.Duration, list func(), update func(i int)) {
+	var stop atomic.Bool
+	var lists atomic.Int64
+	var running sync.WaitGroup
+	for range 4 {
+		running.Go(func() {
+			for !stop.Load() {
+				list()
+				lists.Add(1)
+			}
+		})
+	}
+	var total time.Duration
+	began, n := time.Now(), 0
+	for ; time.Since(began) < period; n++ {
+		start := time.Now()
+		update(n)
+		total += time.Since(start)
+		time.Sleep(time.Millisecond)
+	}
+	took := time.Since(began)
+	stop.Store(true)
+	running.Wait()
+	l.latency = append(l.latency, float64(total.Microseconds())/float64(n))
+	l.lists = append(l.lists, float64(lists.Load())/took.Seconds())
+}
+
+func listerRows(s scale, p *pair) []row {
+	var ours, theirs listed
+	for range s.runs {
+		ours.run(s.listing, func() { p.ours.List() }, func(i int) { must(p.ours.Update(context.Background(), p.next[scattered(i, p.n)])) })
+		theirs.run(s.listing, func() { p.theirs.List() }, func(i int) { must(p.theirs.Update(p.next[scattered(i, p.n)])) })
+	}
+	work := fmt.Sprintf("store: 4 goroutines list %s without pause, ", thousands(p.n))
+	return []row{
+		atMost(0.03, row{Work: work + "writer's mean latency", Unit: "µs", Ours: median(ours.latency), ClientGo: median(theirs.latency)}),
+		atLeast(5, row{Work: work + "lists", Unit: "1/s", Ours: median(ours.lists), ClientGo: median(theirs.lists)}),
+	}
+}
+
+// longestWait returns how long the slowest of many Gets took while replace ran, in µs.
+func longestWait(replace, get func()) float64 {
+	var stop atomic.Bool
+	started := make(chan struct{})
+	longest := make(chan time.Duration)
+	go func() {
+		var worst time.Duration
+		close(started)
+		for !stop.Load() {
+			start := time.Now()
+			get()
+			worst = max(worst, time.Since(start))
+			time.Sleep(20 * time.Microsecond)
+		}
+		longest <- worst
+	}()
+	<-started
+	replace()
+	stop.Store(true)
+	return float64((<-longest).Microseconds())
+}
+
+// replaceRows replaces all objects by newer ones.
+func replaceRows(s scale) ([]row, error) {
+	pods, next := barePods(s.objects, 1), barePods(s.objects, 2*s.objects)
+	list := boxed(next)
+	key := pods[7].Namespace + "/" + pods[7].Name
+	ours := func() float64 {
+		store := ourStore(pods, byNamespace, byNode)
+		runtime.GC()
+		return longestWait(func() { must(store.Replace(context.Background(), next, "2")) }, func() { store.Get(key) })
+	}
+	theirs := func() float64 {
+		store := theirStore(pods, byNamespace, byNode)
+		runtime.GC()
+		return longestWait(func() { must(store.Replace(list, "2")) }, func() { _, _, _ = store.GetByKey(key) })
+	}
+	r := row{Work: fmt.Sprintf("store: reader's longest wait during a Replace of %s", thousands(s.objects)), Unit: "µs"}
+	r.Ours, r.ClientGo = medians(s.runs, ours, theirs)
+	return []row{atMost(0.02, r)}, nil
+}
+
+// memoryRows weighs stores without their objects.
+func memoryRows(s scale) ([]row, error) {
+	pods := barePods(s.objects, 1)
+	weigh := func(indexes ...string) (a, b float64) {
+		return medians(s.runs,
+			weight(s.objects, func() any { return ourStore(pods, indexes...) }),
+			weight(s.objects, func() any { return theirStore(pods, indexes...) }))
+	}
+	two := row{Work: fmt.Sprintf("store: memory beside %s objects, 2 indexes", thousands(s.objects)), Unit: "B/object"}
+	two.Ours, two.ClientGo = weigh(byNamespace, byNode)
+	ours, theirs := weigh()
+	alone := row{Work: "store: memory of an index with one object a value", Unit: "B/object"}
+	alone.Ours, alone.ClientGo = weigh(byUID)
+	alone.Ours, alone.ClientGo = alone.Ours-ours, alone.ClientGo-theirs
+	return []row{atMost(0.5, two), atMost(0.3, alone)}, nil
+}
+
+// weight returns the bytes an object that build adds to the heap.
+func weight(n int, build func() any) measurement {
+	return func() float64 {
+		before := live()
+		built := build()
+		after := live()
+		runtime.KeepAlive(built)
+		return (after - before) / float64(n)
+	}
+}

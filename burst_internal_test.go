@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// bursts publishes changes to queues, a burst for each text, as an informer does.
+func bursts(log *burstLog[thing], queues []*changeQueue[thing], texts ...string) {
+	for _, text := range texts {
+		var records []record[thing]
+		for word := range strings.FieldsSeq(text) {
+			records = append(records, queueChange(word))
+		}
+		held := uint64(0)
+		for _, q := range queues {
+			if next := q.shared.next(); next > 0 && (held == 0 || next < held) {
+				held = next
+			}
+		}
+		b := log.append(records, held, 0)
+		for _, q := range queues {
+			q.addBurst(b)
+		}
+	}
+}
+
+func popped(q *changeQueue[thing], n int) string {
+	var got []string
+	for range n {
+		c, ok := q.pop()
+		if !ok {
+			break
+		}
+		q.done()
+		got = append(got, showChange(c))
+	}
+	return strings.Join(got, " ")
+}
+
+// A burst is shared for as long as nothing has to be merged, by each queue on its own.
+func TestBurstsAreShared(t *testing.T) {
+	var log burstLog[thing]
+	var fast, slow changeQueue[thing]
+	queues := []*changeQueue[thing]{&fast, &slow}
+	bursts(&log, queues, "W+a1 W+b1", "W+c1")
+	if got := popped(&fast, 2); got != "W+a1 W+b1" {
+		t.Errorf("fast got %s", got)
+	}
+	if len(fast.entries)+len(slow.entries) != 0 {
+		t.Errorf("%d and %d entries of different keys", len(fast.entries), len(slow.entries))
+	}
+	bursts(&log, queues, "W~a1:2")
+	if len(fast.entries) != 0 || len(slow.entries) != 3 {
+		t.Errorf("%d and %d entries, want them where a is still queued", len(fast.entries), len(slow.entries))
+	}
+	if got := popped(&fast, 9); got != "W+c1 W~a1:2" {
+		t.Errorf("fast got %s", got)
+	}
+	if got := popped(&slow, 9); got != "W+a2 W+b1 W+c1" {
+		t.Errorf("slow got %s", got)
+	}
+	bursts(&log, queues, "W~a2:3 W~a3:4", "W~b1:2") // a key twice in a burst
+	if got := popped(&slow, 9); got != "W~a2:4 W~b1:2" {
+		t.Errorf("slow got %s", got)
+	}
+	bursts(&log, queues[1:], "W!b2:3")
+	if got := popped(&slow, 9); got != "W-b2? W+b3" {
+		t.Errorf("slow got %s", got)
+	}
+}
+
+// What was queued before the mark counts for the sync, once, also if it is merged after it.
+func TestBurstsMergedAfterTheMark(t *testing.T) {
+	var log burstLog[thing]
+	var q changeQueue[thing]
+	bursts(&log, []*changeQueue[thing]{&q}, "I+a1 I+b1")
+	q.mark()
+	bursts(&log, []*changeQueue[thing]{&q}, "W-a1", "W+c1")
+	if q.told() || q.open != 1 {
+		t.Errorf("open %d, want that of b", q.open)
+	}
+	if got := popped(&q, 1); got != "I+b1" || !q.told() {
+		t.Errorf("got %s, told %v", got, q.told())
+	}
+}
+
+// What the log remembers is bounded by what is shared, whatever comes and goes.
+func TestBurstLogMemory(t *testing.T) {
+	var log burstLog[thing]
+	for n := range uint64(100_000) {
+		r := record[thing]{Change: Change[thing]{Type: Added, Key: fmt.Sprint(n)}}
+		log.append([]record[thing]{r}, max(n, 10)-9, 0) // ten are always held
+		if len(log.last) > 2*10+maxIdleKeys+1 {
+			t.Fatalf("%d keys after %d records", len(log.last), n)
+		}
+	}
+	log.append(nil, 0, 0)
+	if len(log.last) != 0 {
+		t.Errorf("%d keys where nothing is shared", len(log.last))
+	}
+}
