@@ -46,6 +46,11 @@ test: ## all tests of this module
 race: ## the same with the race detector, in random order
 	$(GO) test -race -shuffle=on ./...
 
+.PHONY: hammer
+hammer: ## the model, the race hammer and the blocked handler at full length
+	$(GO) test -race -timeout=30m -run='^(TestModel|TestHammer|TestHammerUnion)$$' . -model.steps=100000 -hammer.rounds=10000
+	$(GO) test -run='^TestBlockedHandlerIsBounded$$' . -blocked.updates=1000000
+
 .PHONY: e2e
 e2e: ## tests against a real kube-apiserver and etcd, built on first use
 	cd e2e && $(GO) test -timeout=45m ./...

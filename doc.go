@@ -20,6 +20,16 @@
 //
 // Others take it apart: a Reflector feeds any Sink, a DeltaFIFO or a Store among them.
 //
+// # More than one
+//
+// A Group runs informers of different types under one Run, one wait and one status, and
+// Shared lets two controllers of a process have one mirror. NewUnion keeps many sources of
+// one type (namespaces, clusters) in one store behind one sync: each entry knows its
+// source, each source has its own version, status and backoff, and they come and go while
+// it runs. A Shard is one of N equal parts of a collection, so that N replicas share the
+// work; SetShard hands over without a gap. What leaves the scope of a mirror, with its
+// source or its shard, is Deleted with CauseScope: it left the mirror, not the server.
+//
 // # Words
 //
 // An object has a key (namespace/name), a resource version and a UID. A watch brings
@@ -70,7 +80,8 @@
 // other handlers, the store and the source go on, and what happens to a key meanwhile is
 // merged into one change from what the handler saw last to what is newest. It may read the
 // store, add handlers, and remove itself (RegistrationFromContext). It must not change the
-// objects it is given, and must not wait for what waits for it (ErrInHandler).
+// objects it is given, which MutationGuard finds out, and must not wait for what waits
+// for it (ErrInHandler).
 //
 // # When the source fails
 //

@@ -169,7 +169,6 @@ type model struct {
 	sources  []*informertest.Collection[infObject]
 	active   [modelSources]bool
 	parted   int // index of the shard of two; -1: the whole
-	odd      bool
 	handlers []*modelHandler
 	waits    int // under way
 	began    time.Time

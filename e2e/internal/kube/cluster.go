@@ -36,6 +36,10 @@ type Options struct {
 
 	// EtcdFlags are further flags of etcd.
 	EtcdFlags []string
+
+	// EtcdOf is a cluster whose etcd the new one's kube-apiserver uses too, as a second server of
+	// the same collections. That cluster has to outlive this one. Nil: an etcd of its own.
+	EtcdOf *Cluster
 }
 
 // Cluster is one etcd and one kube-apiserver on loopback. No controllers run: namespaces that are
@@ -57,6 +61,8 @@ type Cluster struct {
 	TokenFile string
 	// NobodyToken belongs to a user who may do nothing: 403.
 	NobodyToken string
+
+	sharesEtcd bool
 
 	dir      string
 	unlock   func()
@@ -111,10 +117,15 @@ func newCluster(binaries Binaries, options Options) (*Cluster, error) {
 		c.removeFiles()
 		return nil, fmt.Errorf("files of the cluster: %w", err)
 	}
+	if other := options.EtcdOf; other != nil {
+		c.ports.etcd, c.Etcd, c.sharesEtcd = other.ports.etcd, other.Etcd, true
+	}
 	c.URL = fmt.Sprintf("https://127.0.0.1:%d", c.ports.api)
-	c.Etcd = &Process{
-		name: "etcd", path: binaries.Etcd, log: filepath.Join(dir, "etcd.log"),
-		args: append(c.etcdArgs(), options.EtcdFlags...), ready: c.etcdReady,
+	if !c.sharesEtcd {
+		c.Etcd = &Process{
+			name: "etcd", path: binaries.Etcd, log: filepath.Join(dir, "etcd.log"),
+			args: append(c.etcdArgs(), options.EtcdFlags...), ready: c.etcdReady,
+		}
 	}
 	c.APIServer = &Process{
 		name: "kube-apiserver", path: binaries.APIServer, log: filepath.Join(dir, "kube-apiserver.log"),
@@ -190,6 +201,9 @@ func (c *Cluster) apiServerArgs(gates map[string]bool) []string {
 // start starts etcd, gives it a history and starts kube-apiserver. With the history, version 1 is
 // older than the window of every watch cache, as it is on every cluster that has lived.
 func (c *Cluster) start(ctx context.Context) error {
+	if c.sharesEtcd {
+		return c.APIServer.Start(ctx)
+	}
 	if err := c.Etcd.Start(ctx); err != nil {
 		return err
 	}
@@ -202,7 +216,9 @@ func (c *Cluster) start(ctx context.Context) error {
 // Stop stops both servers and removes all files. Stopping twice does nothing.
 func (c *Cluster) Stop() {
 	c.APIServer.Stop()
-	c.Etcd.Stop()
+	if !c.sharesEtcd {
+		c.Etcd.Stop()
+	}
 	c.removeFiles()
 }
 
