@@ -215,6 +215,17 @@ func (s *feed[T]) BeginReplace(ctx context.Context) (Replacement[T], error) {
 	return s.beginRescoped(ctx, nil)
 }
 
+// beginVerify begins a list of the source that the mirror is repaired by, once everything
+// queued is in the store.
+func (s *feed[T]) beginVerify(ctx context.Context) (Replacement[T], error) {
+	r, err := s.f.beginRepair(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.from = s
+	return r, nil
+}
+
 // beginRescoped begins a list of another part of the source's collection.
 func (s *feed[T]) beginRescoped(ctx context.Context, scope *rescope) (Replacement[T], error) {
 	r, err := s.f.beginReplace(ctx, "")
@@ -241,12 +252,15 @@ func (s *feed[T]) endCommit(r *fifoReplacement[T], version string) error {
 		}
 		d := r.replaced(item, first)
 		d.source = s.name
+		r.mend(&d)
 		if c, ok := s.putLocked(d); ok {
 			collisions = append(collisions, c)
 		}
 	}
 	for i := range gone {
-		f.pushLocked(r.gone(&gone[i], first))
+		d := r.gone(&gone[i], first)
+		r.mend(&d)
+		f.pushLocked(d)
 		s.releaseLocked(gone[i].Key)
 	}
 	s.listed = true

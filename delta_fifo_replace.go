@@ -370,12 +370,17 @@ func namespaceOf(obj any) string {
 	return ""
 }
 
-// pushLocked queues a delta, and writes down what was to be repaired.
+// pushLocked queues a delta.
 func (r *fifoReplacement[T]) pushLocked(d Delta[T]) {
+	r.mend(&d)
+	r.f.pushLocked(d)
+}
+
+// mend writes down what is repaired.
+func (r *fifoReplacement[T]) mend(d *Delta[T]) {
 	if d.Cause == CauseVerify {
 		r.repaired = append(r.repaired, &ObjectError{Key: d.Key, UID: d.UID, ResourceVersion: d.ResourceVersion, Err: ErrRepaired})
 	}
-	r.f.pushLocked(d)
 }
 
 func (r *fifoReplacement[T]) changed() int {

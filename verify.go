@@ -181,6 +181,14 @@ func (s *typedStaging[T]) look(obj T) {
 
 // beginVerify waits until everything queued is in the store.
 func (f *DeltaFIFO[T]) beginVerify(ctx context.Context) (Replacement[T], error) {
+	r, err := f.beginRepair(ctx)
+	if err != nil {
+		return nil, err // not a nil pointer in an interface that is not nil
+	}
+	return r, nil
+}
+
+func (f *DeltaFIFO[T]) beginRepair(ctx context.Context) (*fifoReplacement[T], error) {
 	waiting, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	if err := f.drained(waiting); err != nil {

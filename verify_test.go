@@ -283,3 +283,40 @@ func TestNegativeVerifyPanics(t *testing.T) {
 	}()
 	informer.NewReflector(newScript(), informer.NewStore(informer.StoreOptions[*pod]{}), informer.ReflectorOptions{Verify: -1})
 }
+
+// Verify repairs one source of a union, and leaves the others' objects alone.
+func TestVerifyOfAUnion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pods := informertest.NewCollection(t, parse("a"), parse("b"))
+		others := informertest.NewCollection(t, parse("c"))
+		v := &verified{}
+		store := informer.NewStore(informer.StoreOptions[*pod]{})
+		union := informer.NewUnion(informer.Options[*pod]{ReflectorOptions: v.options(), Store: store})
+		for name, source := range map[string]informer.ListerWatcher{"one": pods, "two": others} {
+			if err := union.AddSource(informer.Source{Name: name, ListerWatcher: source}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		v.start(t, union.Run)
+		lost, ok := store.Get("ns/b")
+		if !ok {
+			t.Fatal("no object to lose")
+		}
+		if err := store.Delete(t.Context(), lost); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(12 * time.Minute)
+		synctest.Wait()
+		keys := store.Keys()
+		slices.Sort(keys)
+		if !slices.Equal(keys, []string{"ns/a", "ns/b", "ns/c"}) {
+			t.Errorf("the store holds %q", keys)
+		}
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		var object *informer.ObjectError
+		if len(v.errs) != 1 || !errors.Is(v.errs[0], informer.ErrRepaired) || !errors.As(v.errs[0], &object) || object.Key != "ns/b" {
+			t.Errorf("reported %v", v.errs)
+		}
+	})
+}

@@ -114,7 +114,7 @@ func binaryRows(scale) ([]row, error) {
 }
 
 func binarySize(program, out string) (megabytes float64, err error) {
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, program)
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, program)
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return 0, fmt.Errorf("build %s: %w", program, err)
