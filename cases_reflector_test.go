@@ -71,7 +71,7 @@ var reflectorCases = []reflectorCase{
 		},
 	},
 	{
-		id: "R10", runs: 2 * time.Minute, calls: "L(0) W(10) C(10) W(10) W(10) L(10) W(10) C(10)",
+		id: "R10", runs: 2 * time.Minute, calls: "L(0) W(10) C(10) W(10) W(10) L(10) W(10)",
 		script: func() *script {
 			return newScript().list(podList("10")).watch("close").watch("close").watch("close")
 		},

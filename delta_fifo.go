@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -229,6 +230,25 @@ func (f *DeltaFIFO[T]) Delete(ctx context.Context, obj T) error {
 	f.position++
 	f.deleteLocked(d)
 	return f.endWrite(ctx, f.newerLocked(d.ResourceVersion))
+}
+
+// deleteNamed is Delete for an object of which nothing but its identity is known: the
+// delta has the last known object.
+func (f *DeltaFIFO[T]) deleteNamed(ctx context.Context, m metav1.Object) error {
+	d := tombstoneOf[T](m)
+	if err := f.lockForRoom(ctx); err != nil {
+		return err
+	}
+	f.position++
+	f.deleteLocked(d)
+	return f.endWrite(ctx, f.newerLocked(d.ResourceVersion))
+}
+
+func tombstoneOf[T any](m metav1.Object) Delta[T] {
+	return Delta[T]{
+		Type: DeltaDeleted, Key: JoinKey(m.GetNamespace(), m.GetName()), UID: m.GetUID(),
+		ResourceVersion: m.GetResourceVersion(), Cause: CauseWatch, FinalStateUnknown: true,
+	}
 }
 
 // lose queues the end of the object that is known under the key of obj, whatever its UID:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -127,6 +128,16 @@ func (s *feed[T]) Delete(ctx context.Context, obj T) error {
 		var zero T
 		d.Object, d.FinalStateUnknown = zero, true
 	}
+	return s.delete(ctx, d)
+}
+
+// deleteNamed is Delete for an object of which nothing but its identity is known.
+func (s *feed[T]) deleteNamed(ctx context.Context, m metav1.Object) error {
+	return s.delete(ctx, tombstoneOf[T](m))
+}
+
+func (s *feed[T]) delete(ctx context.Context, d Delta[T]) error {
+	f := s.f
 	s.claim(&d)
 	if err := s.lock(ctx); err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 )
 
 // Memory that a pile keeps for its next use: enough for the watch of a busy collection,
-// not for a list. At 128 bytes a delta, 2.8 MiB at the very most.
+// not for a list. At 128 bytes a delta, 0.7 MiB at the very most.
 const (
-	pileKeepSlots = 4096
+	pileKeepSlots = 1024
 	pileKeepMany  = 4
 )
 

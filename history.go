@@ -189,10 +189,10 @@ func (r *Reflector) judge(asked, version string) (broken bool, err error) {
 func (r *Reflector) settleHistory(ctx context.Context, broken bool, from, to string) {
 	alarmed := r.history.alarmed
 	r.history.alarmed, r.history.lost = false, false
+	r.history.check = false // the list has shown it
 	switch {
 	case broken:
 		r.streak.falseAlarms = 0
-		r.history.check = false
 		r.report.historyBreak(ctx, from, to)
 	case alarmed:
 		if r.streak.falseAlarms++; r.streak.falseAlarms >= maxFalseAlarms {

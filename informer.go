@@ -97,6 +97,7 @@ func New[T Object](source ListerWatcher, options Options[T]) *Informer[T] {
 	i := newInformer(options, "New")
 	m := &member[T]{}
 	m.reflector = NewReflector[T](source, i.queue, i.feedOptions())
+	m.reflector.broke = func() { i.historyBroke(m) }
 	i.name = m.reflector.options.Name // or its default
 	m.name = i.name
 	i.members = []*member[T]{m}
@@ -119,9 +120,16 @@ func newInformer[T Object](options Options[T], constructor string) *Informer[T] 
 		unsynced:   map[*delivery[T]]struct{}{},
 		keys:       map[string][]signal{},
 	}
-	i.queue = NewDeltaFIFO(DeltaFIFOOptions[T]{
+	queue := DeltaFIFOOptions[T]{
 		KeyFunc: options.KeyFunc, KnownObjects: i.store, Transform: options.Transform, Limit: batchLimit,
-	})
+	}
+	if queue.KeyFunc == nil { // those of a store that was given
+		queue.KeyFunc = i.store.s.keyFunc
+	}
+	if queue.Transform == nil {
+		queue.Transform = i.store.s.transform
+	}
+	i.queue = NewDeltaFIFO(queue)
 	return i
 }
 

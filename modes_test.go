@@ -163,16 +163,17 @@ func TestModes(t *testing.T) {
 }
 
 // run starts an informer in a mode; end ends it, and returns its log.
-func (m *mode) run(t *testing.T, options informer.Options[*pod]) (mirror *informer.Informer[*pod], ctx context.Context, end func() (error, string)) {
+func (m *mode) run(t *testing.T, options informer.Options[*pod]) (mirror *informer.Informer[*pod], ctx context.Context, end func() (string, error)) {
 	options.Name, options.Transform = "pods", refuse
 	mirror = informer.New(m.source(), options)
 	base, log := logged(t.Context())
 	ctx, cancel := context.WithCancel(base)
 	done := make(chan error, 1)
 	go func() { done <- mirror.Run(ctx) }()
-	return mirror, ctx, func() (error, string) {
+	return mirror, ctx, func() (string, error) {
 		cancel()
-		return <-done, log.String()
+		err := <-done
+		return log.String(), err
 	}
 }
 
@@ -207,7 +208,7 @@ func checkTold(t *testing.T, m *mode, at stage, f fault) {
 	if (status.Failures > 0) != (wait.Last != nil) || wait.Last != nil && wait.Last.Error() != status.LastError {
 		t.Errorf("wait: %v; status: %+v", err, status)
 	}
-	failure, log := end()
+	log, failure := end()
 	if failure != nil {
 		t.Errorf("Run: %v", failure)
 	}

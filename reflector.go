@@ -92,7 +92,8 @@ type Reflector struct {
 	reshard   chan struct{} // nextShard has changed
 	nextShard atomic.Pointer[Shard]
 	started   atomic.Bool
-	rounds    sync.Mutex // held by the round that runs
+	broke   func() // told of a break of the history before its list is committed; nil: nobody
+	rounds    chan struct{} // held by the round that runs
 
 	// What follows belongs to the round that runs.
 	synced       bool      // a list was committed
@@ -130,6 +131,7 @@ func NewReflector[T Object](source ListerWatcher, sink Sink[T], options Reflecto
 		target:  target,
 		options: options.withDefaults(nameOf(source, target.name())),
 		draw:    make(chan string, 1),
+		rounds:  make(chan struct{}, 1),
 		reshard: make(chan struct{}, 1),
 	}
 	r.nextShard.Store(&r.options.Shard)
@@ -149,14 +151,17 @@ func nameOf(source ListerWatcher, sends string) string {
 
 // backoffOptions has the delays of the manager told to Status and the traces.
 func (r *Reflector) backoffOptions() backoff.Options {
-	options, told := r.options.Backoff, r.options.Backoff.OnDelay
-	options.OnDelay = func(ctx context.Context, delay time.Duration, err error) {
-		r.report.waiting(delay, err)
-		if told != nil {
-			told(ctx, delay, err)
-		}
-	}
+	options := r.options.Backoff
+	options.OnDelay = r.backoffTold
 	return options
+}
+
+// backoffTold tells of a delay.
+func (r *Reflector) backoffTold(ctx context.Context, delay time.Duration, err error) {
+	r.report.waiting(delay, err)
+	if r.options.Backoff.OnDelay != nil {
+		r.options.Backoff.OnDelay(ctx, delay, err)
+	}
 }
 
 // Run lists and watches until ctx ends, and then returns nil, or until StopOn, and then
@@ -200,8 +205,12 @@ func (r *Reflector) resyncs(ctx context.Context) {
 //
 // Concurrency: a second call waits for the first one to end.
 func (r *Reflector) ListAndWatch(ctx context.Context) error {
-	r.rounds.Lock()
-	defer r.rounds.Unlock()
+	select {
+	case r.rounds <- struct{}{}:
+	case <-ctx.Done():
+		return nil
+	}
+	defer func() { <-r.rounds }()
 	stream, err := r.begin(ctx)
 	if err == nil {
 		err = r.watch(ctx, stream)
@@ -249,7 +258,7 @@ func (r *Reflector) begin(ctx context.Context) (*stream, error) {
 
 // failed reports a failure that ends the round.
 func (r *Reflector) failed(ctx context.Context, operation string, err error) error {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || backoff.IsPermanent(err) {
 		return err
 	}
 	if stop := r.noteFailure(ctx, operation, err); stop != nil {
@@ -268,7 +277,7 @@ func (r *Reflector) retried(ctx context.Context, operation string, err error) er
 		return stop
 	}
 	delay := r.backoff.Delay(err)
-	r.report.waiting(delay, err)
+	r.backoffTold(ctx, delay, err)
 	return r.backoff.Sleep(ctx, delay)
 }
 

@@ -27,17 +27,20 @@ func (r *Reflector) watchList(ctx context.Context, version string) (*stream, ini
 	r.report.listing(PhaseStreaming)
 	end := initialEnd{asked: version}
 	s, err := r.openInitial(ctx, version)
+	settled := false
+	defer func() { // also where the sink panics
+		if s != nil && !settled {
+			s.stop()
+		}
+	}()
 	if err == nil {
 		end.opened = true
 		err = r.initialEvents(ctx, s, version)
 		end.seen = s.events > 0
 	}
 	if err == nil {
-		r.paced = s.opened
+		r.paced, settled = s.opened, true
 		return s, 0, nil
-	}
-	if s != nil {
-		s.stop()
 	}
 	if poison := (*heldError)(nil); errors.As(err, &poison) {
 		return nil, initialAgain, err
@@ -109,6 +112,7 @@ func (l *listing) initial(s *stream, event watch.Event) (marker string, err erro
 		if l.r.elsewhere(event.Object) {
 			break
 		}
+		l.forgive(event.Object)
 		if err = l.staging.remove(event.Object); err != nil {
 			err = l.unusable(event.Object, err)
 		}

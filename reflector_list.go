@@ -265,9 +265,17 @@ func (l *listing) item(obj runtime.Object) error {
 	}
 	err := l.staging.put(obj)
 	if err == nil {
+		l.forgive(obj)
 		return nil
 	}
 	return l.unusable(obj, err)
+}
+
+// forgive takes an object off those set aside: a later event of the same list is good.
+func (l *listing) forgive(obj runtime.Object) {
+	if m, ok := obj.(metav1.Object); ok && len(l.aside) > 0 {
+		delete(l.aside, JoinKey(m.GetNamespace(), m.GetName()))
+	}
 }
 
 // defaultProgress is the number of items between two updates of Status.
@@ -317,6 +325,9 @@ func (l *listing) commit(asked, version string) error {
 	if err != nil {
 		r.history.alarmed = true
 		return err
+	}
+	if broken && r.broke != nil {
+		r.broke()
 	}
 	if err := r.noted(l.ctx, l.staging.commit(version)); err != nil {
 		return err

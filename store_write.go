@@ -123,9 +123,9 @@ func (s *state[T]) applyBatch(b batch[T]) error {
 // identityOf is Identity by object, for a Reflector.
 func (s *Store[T]) identityOf(obj T) (resourceVersion string, uid types.UID, ok bool) {
 	s.s.w.Lock()
+	defer s.s.w.Unlock()
 	m, _ := accessor(obj)
 	key, _, err := s.s.keyOf(obj, m)
-	s.s.w.Unlock()
 	if err != nil {
 		return "", "", false
 	}
@@ -187,7 +187,9 @@ func (r *received[T]) failure(err error) error {
 func (s *state[T]) keyOf(obj T, m metav1.Object) (key string, id uint32, err error) {
 	switch {
 	case s.keyFunc != nil:
-		key, err = s.keyFunc(obj)
+		if key, err = s.keyFunc(obj); err == nil && key == "" {
+			err = errEmptyKey
+		}
 		return key, 0, err
 	case m == nil || m.GetName() == "":
 		key, err = KeyOf(obj) // for its error

@@ -98,6 +98,13 @@ func (t *typedTarget[T]) name() string {
 }
 
 func (t *typedTarget[T]) apply(ctx context.Context, event watch.EventType, obj runtime.Object) error {
+	if u, ok := obj.(*Undecodable); ok && u != nil && event == watch.Deleted && t.byName != nil {
+		if sink, ok := t.sink.(interface {
+			deleteNamed(ctx context.Context, m metav1.Object) error
+		}); ok {
+			return sinkFailure(sink.deleteNamed(ctx, u))
+		}
+	}
 	typed, err := t.typed(obj)
 	if event == watch.Deleted {
 		// A DELETED is applied whatever its content: the identity is all it takes.

@@ -40,12 +40,13 @@ type member[T Object] struct {
 	feed      *feed[T] // nil: it is the only source, and feeds the queue itself
 
 	// Guarded by Informer.mu.
-	cancel  context.CancelFunc // nil: it was not started
-	listed  bool               // its first list is in the store
-	failed  bool               // at least once
-	removed bool
-	version string // of a union: that the store has reached
-	broke   bool   // its history broke with the batch at hand
+	cancel   context.CancelFunc // nil: it was not started
+	listed   bool               // its first list is in the store
+	failed   bool               // at least once
+	removed  bool
+	version  string // of a union: that the store has reached
+	broke    bool   // its history broke with the batch at hand
+	breaking bool   // the list of a restored source is on its way
 }
 
 // NewUnion returns an informer whose sources come and go: the namespaces of a program that
@@ -132,6 +133,7 @@ func (i *Informer[T]) newMember(source Source) *member[T] {
 		options.Shard = source.Shard
 	}
 	m.reflector = NewReflector[T](source.ListerWatcher, m.feed, options)
+	m.reflector.broke = func() { i.historyBroke(m) }
 	m.reflector.report.watched(i.bell.ring, func() { i.sourceFailed(m) })
 	m.feed.collided = func(ctx context.Context, all []collision) { i.reportCollisions(ctx, m, all) }
 	return m
@@ -252,7 +254,8 @@ func (i *Informer[T]) progressLocked(b batch[T], before string) {
 	if !i.union {
 		m := i.members[0]
 		m.listed = m.listed || b.synced
-		m.broke = b.version != "" && len(i.versions) > 0 && wentBack(before, i.store.ResourceVersion())
+		m.broke = m.breaking || b.version != "" && len(i.versions) > 0 && wentBack(before, i.store.ResourceVersion())
+		m.breaking = false
 		return
 	}
 	for _, p := range b.progress {
@@ -261,7 +264,8 @@ func (i *Informer[T]) progressLocked(b batch[T], before string) {
 			continue // removed since
 		}
 		m.listed = m.listed || p.listed
-		m.broke = wentBack(m.version, p.version)
+		m.broke = m.breaking || wentBack(m.version, p.version)
+		m.breaking = false
 		m.version = p.version
 	}
 }

@@ -222,6 +222,15 @@ func (i *Informer[T]) wakeVersionsLocked(b batch[T]) {
 	}
 }
 
+// historyBroke has the next batch end the waits for a version of a source that was restored
+// to an older state: what they wait for may never come, and something else may come under
+// its version.
+func (i *Informer[T]) historyBroke(m *member[T]) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	m.breaking = true
+}
+
 // endVersionsLocked lets the waits go on without a source that was removed.
 func (i *Informer[T]) endVersionsLocked(removed *member[T]) {
 	i.versions = slices.DeleteFunc(i.versions, func(w *versionWait[T]) bool {

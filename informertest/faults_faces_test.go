@@ -193,8 +193,8 @@ func TestFaultsOnBothFaces(t *testing.T) {
 					w.update("a", text)
 				}
 				query := test.list
-				if strings.Contains(query, "TOKEN") {
-					query = strings.Replace(query, "TOKEN", w.token(), 1)
+				if before, after, found := strings.Cut(query, "TOKEN"); found {
+					query = before + w.token() + after
 				}
 				w.SetQuirks(test.quirks)
 				var got outcome

@@ -143,10 +143,22 @@ func (e *endpoint) blameToken(err error) error {
 func bare(err error) error {
 	var urlError *url.Error
 	if errors.As(err, &urlError) {
-		return urlError.Err
+		return &unanswered{err: urlError.Err, timeout: urlError.Timeout()}
 	}
 	return err
 }
+
+// unanswered is the error of a request that did not get an answer. It is a net.Error,
+// whatever the transport returned, so that it is told from what a server says.
+type unanswered struct {
+	err     error
+	timeout bool
+}
+
+func (e *unanswered) Error() string   { return e.err.Error() }
+func (e *unanswered) Unwrap() error   { return e.err }
+func (e *unanswered) Timeout() bool   { return e.timeout }
+func (e *unanswered) Temporary() bool { return true }
 
 // decompress returns the body of an answer as it was before its transfer.
 func decompress(resp *http.Response) (io.ReadCloser, error) {

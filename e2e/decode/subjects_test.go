@@ -129,6 +129,7 @@ var subjects = []subject{
 	subjectOf[*corev1.Binding](schema.GroupVersionKind{Group: "", Version: "v1", Kind: "Binding"}),
 	subjectOf[*corev1.ComponentStatus](schema.GroupVersionKind{Group: "", Version: "v1", Kind: "ComponentStatus"}),
 	subjectOf[*corev1.ConfigMap](schema.GroupVersionKind{Group: "", Version: "v1", Kind: "ConfigMap"}),
+	//lint:ignore SA1019 every type is compared, also what is deprecated
 	subjectOf[*corev1.Endpoints](schema.GroupVersionKind{Group: "", Version: "v1", Kind: "Endpoints"}),
 	subjectOf[*corev1.Event](schema.GroupVersionKind{Group: "", Version: "v1", Kind: "Event"}),
 	subjectOf[*corev1.LimitRange](schema.GroupVersionKind{Group: "", Version: "v1", Kind: "LimitRange"}),
