@@ -253,7 +253,7 @@ func TestDeltaFIFOMemory(t *testing.T) {
 	objs := known.fill(3 * pileKeepSlots)
 	t.Run("batch", func(t *testing.T) {
 		f := newBatchFIFO(known)
-		for _, n := range []int{len(objs), 2000, 10, 10, 10} {
+		for _, n := range []int{len(objs), 800, 10, 10, 10} {
 			for _, obj := range objs[:n] {
 				fifoCheck(t, f.Update(t.Context(), obj))
 			}
@@ -261,10 +261,10 @@ func TestDeltaFIFOMemory(t *testing.T) {
 			fifoCheck(t, err)
 			taken := f.taken
 			f.batchDone()
-			if kept := f.spare == taken; kept != (n <= 2000) {
+			if kept := f.spare == taken; kept != (n <= 800) {
 				t.Errorf("memory of a batch of %d kept: %v", n, kept)
 			}
-			if taken.len() > 0 && n <= 2000 {
+			if taken.len() > 0 && n <= 800 {
 				t.Errorf("%d keys left of a batch of %d", taken.len(), n)
 			}
 		}

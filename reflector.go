@@ -92,7 +92,7 @@ type Reflector struct {
 	reshard   chan struct{} // nextShard has changed
 	nextShard atomic.Pointer[Shard]
 	started   atomic.Bool
-	broke   func() // told of a break of the history before its list is committed; nil: nobody
+	broke     func()        // told of a break of the history before its list is committed; nil: nobody
 	rounds    chan struct{} // held by the round that runs
 
 	// What follows belongs to the round that runs.
