@@ -60,11 +60,16 @@ func (c *Collection[T]) Diff(mirror Mirror[T], transforms ...informer.TransformF
 func (c *Collection[T]) transformed(transforms []informer.TransformFunc[T]) (map[string]T, []string) {
 	c.engine.mu.Lock()
 	entries := slices.Collect(maps.Values(c.engine.objects))
+	bare := c.engine.faults.quirks.NoVersions
 	c.engine.mu.Unlock()
 	out := make(map[string]T, len(entries))
 	var failures []string
 	for _, e := range entries {
 		obj, err := e.copy(0).(T), error(nil)
+		if bare { // as its lists have it
+			obj.SetResourceVersion("")
+			obj.SetUID("")
+		}
 		for _, transform := range transforms {
 			if obj, err = transform(obj); err != nil {
 				failures = append(failures, fmt.Sprintf("%s cannot be transformed", e.key))
