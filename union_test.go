@@ -51,6 +51,14 @@ type infUnion struct {
 	told   *infRecorder
 }
 
+// recordSources adds a recorder that writes down the sources too.
+func (u *infUnion) recordSources() (*infRecorder, *informer.Registration) {
+	h := &infRecorder{t: u.t, sources: true}
+	registration, err := u.AddHandler(h, informer.HandlerOptions{})
+	fifoMust(u.t, err)
+	return h, registration
+}
+
 func unionTest(t *testing.T, test func(t *testing.T, u *infUnion), sources ...informer.Source) {
 	synctest.Test(t, func(t *testing.T) {
 		errs := &infErrors{}
@@ -96,8 +104,7 @@ func TestUnion(t *testing.T) {
 		if s.ResourceVersion != "" || len(s.Sources) != 2 || s.Sources[0].Name != "east" || s.Sources[0].ResourceVersion != "20" || s.Sources[1].ResourceVersion != "901" {
 			t.Errorf("status %+v", s)
 		}
-		late, _ := u.record(informer.HandlerOptions{})
-		late.sources = true
+		late, _ := u.recordSources()
 		synctest.Wait()
 		told = late.told()
 		slices.Sort(told)
@@ -323,8 +330,7 @@ func TestUnionRefuses(t *testing.T) {
 func TestUnionLateHandlerHearsOfItsOwn(t *testing.T) {
 	one, two := infCollection("1", "k@1/u1", "x@1/x"), infCollection("100")
 	unionTest(t, func(t *testing.T, u *infUnion) {
-		late, registration := u.record(informer.HandlerOptions{})
-		late.sources = true
+		late, registration := u.recordSources()
 		<-registration.Synced()
 		late.told()
 		late.block = make(chan struct{})
