@@ -329,6 +329,7 @@ func (l *listing) commit(asked, version string) error {
 	if broken && r.broke != nil {
 		r.broke()
 	}
+	r.report.setAsideAll(l.aside) // whoever waits for the sync finds them in Status
 	if err := r.noted(l.ctx, l.staging.commit(version)); err != nil {
 		return err
 	}

@@ -193,6 +193,14 @@ func (r *reporter) committed(ctx context.Context, version string, aside map[stri
 	}
 }
 
+// setAsideAll lists the objects that a list could not bring.
+func (r *reporter) setAsideAll(aside map[string]Quarantined) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.Copy(r.poison, aside)
+	r.poisoned.Store(len(r.poison) > 0)
+}
+
 // take notes what a list has brought, and reports whether that is a sign of health.
 func (r *reporter) take(version string, aside map[string]Quarantined) (good bool) {
 	r.mu.Lock()
