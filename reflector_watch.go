@@ -308,8 +308,8 @@ func (r *Reflector) skips(ctx context.Context, obj runtime.Object, err error) bo
 	}
 	poison, ok := errors.AsType[*ObjectError](err)
 	m, identified := obj.(metav1.Object)
-	if !ok || !identified || m.GetName() == "" {
-		return false
+	if !ok || !identified || m.GetName() == "" || errors.Is(err, errUnappliable) {
+		return false // a DELETED without a key is found by a list
 	}
 	r.report.setAside(ctx, m, r.named(poison))
 	return r.loseOther(ctx, m) == nil

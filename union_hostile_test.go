@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/informerkit/informer"
+
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// undecodableDelete is a DELETED of which nothing but the identity came.
+func undecodableDelete(text string) watch.Event {
+	return watch.Event{Type: watch.Deleted, Object: &informer.Undecodable{
+		PartialObjectMetadata: *infObj(text), Err: errors.New("cut off"),
+	}}
+}
+
+// A DELETED that cannot be decoded ends with the last known state, of a union's source too.
+func TestUnionUndecodableDelete(t *testing.T) {
+	east := infCollection("1", "a@1/a")
+	unionTest(t, func(t *testing.T, u *infUnion) {
+		u.told.told()
+		east.set("2")
+		east.send(undecodableDelete("a@2/a"))
+		synctest.Wait()
+		u.told.expect("Watch -east/a@1? east")
+	}, informer.Source{Name: "east", ListerWatcher: east, KeyPrefix: "east/"})
+}
+
+// Keys that an identity does not give are found by a list, of a union's source too.
+func TestUnionUndecodableDeleteWithKeyFunc(t *testing.T) {
+	options := informer.Options[infObject]{KeyFunc: func(obj infObject) (string, error) {
+		return obj.Labels["content"] + "/" + obj.Name, nil
+	}}
+	test := func(t *testing.T, union bool) {
+		source := infCollection("1", "a@1/a {x}")
+		i := informer.New(source, options)
+		if union {
+			i = informer.NewUnion(options)
+			fifoMust(t, i.AddSource(informer.Source{Name: "one", ListerWatcher: source}))
+		}
+		r := infStart(t, i)
+		defer r.end()
+		source.set("2")
+		source.send(undecodableDelete("a@2/a"))
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if keys := i.Store().Keys(); len(keys) != 0 {
+			t.Errorf("the store holds %q for ever", keys)
+		}
+	}
+	for _, union := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) { test(t, union) })
+	}
+}
