@@ -58,3 +58,24 @@ func TestUnionUndecodableDeleteWithKeyFunc(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { test(t, union) })
 	}
 }
+
+// What is aside stays so, and is no repair.
+func TestUnionVerifyLeavesWhatIsAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		errs := &infErrors{}
+		options := informer.Options[infObject]{}
+		options.OnError, options.Verify = errs.add, 10*time.Minute
+		i := informer.NewUnion(options)
+		one, two := infCollection("1", "k@1/u1"), infCollection("100")
+		fifoMust(t, i.AddSource(informer.Source{Name: "one", ListerWatcher: one}))
+		fifoMust(t, i.AddSource(informer.Source{Name: "two", ListerWatcher: two}))
+		r := infStart(t, i)
+		defer r.end()
+		two.event("+k@101/u2")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if told := errs.of("repaired"); len(told) != 0 {
+			t.Errorf("told %q", told)
+		}
+	})
+}
