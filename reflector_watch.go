@@ -39,6 +39,9 @@ func (r *Reflector) watch(ctx context.Context, s *stream) error {
 		case next.report != nil:
 			r.report.note(ctx, r.sourceError("watch", next.report))
 		}
+		if r.shardChanged() { // a list may be had where a watch cannot
+			return r.relist(ctx, outcome{class: classResharded}, step{action: actRelist})
+		}
 	}
 }
 

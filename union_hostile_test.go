@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/informerkit/informer"
+	"github.com/informerkit/informer/informertest"
 
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -76,6 +77,27 @@ func TestUnionVerifyLeavesWhatIsAside(t *testing.T) {
 		synctest.Wait()
 		if told := errs.of("repaired"); len(told) != 0 {
 			t.Errorf("told %q", told)
+		}
+	})
+}
+
+// Another shard is listed although the watch fails.
+func TestSetShardWhileTheWatchFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := informertest.NewCollection(t, shardObjects(60)...)
+		c.FailWhile(func(r informertest.Request) bool { return r.Verb == informertest.VerbWatch }, forbidden())
+		i := informer.New(c, informer.Options[infObject]{})
+		r := infStart(t, i)
+		defer r.end()
+		time.Sleep(time.Minute)
+		if i.Store().Len() != 60 {
+			t.Fatalf("%d objects", i.Store().Len())
+		}
+		fifoMust(t, i.SetShard(informer.Shard{Count: 2}))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if i.Store().Len() == 60 {
+			t.Error("the shard is still the old one")
 		}
 	})
 }
