@@ -3,6 +3,7 @@
 package informer_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -77,6 +78,27 @@ func TestUnionVerifyLeavesWhatIsAside(t *testing.T) {
 		synctest.Wait()
 		if told := errs.of("repaired"); len(told) != 0 {
 			t.Errorf("told %q", told)
+		}
+	})
+}
+
+// A member that is removed before it runs is waited for no more.
+func TestGroupWaitsNoMoreForWhatNeverRan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g informer.Group
+		fifoMust(t, g.Add(namedInformer("a", infCollection("1"))))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		done := make(chan error, 1)
+		go func() { done <- g.WaitForSync(ctx) }()
+		synctest.Wait()
+		fifoMust(t, g.Remove(t.Context(), "a"))
+		synctest.Wait()
+		select {
+		case err := <-done:
+			fifoMust(t, err)
+		default:
+			t.Error("still waiting")
 		}
 	})
 }
