@@ -103,6 +103,24 @@ func TestGroupWaitsNoMoreForWhatNeverRan(t *testing.T) {
 	})
 }
 
+// name while the handler was late.
+func TestQueueEndsWhatWasShown(t *testing.T) {
+	source := infCollection("1", "a@1/u1", "x@1/x")
+	infTest(t, "late", source, func(t *testing.T, r *infRun, h *infRecorder) {
+		h.told()
+		h.block = make(chan struct{})
+		source.event("~x@2/x")
+		synctest.Wait()
+		for _, text := range []string{"-a@3/u1", "+a@4/u2", "-a@5/u2"} {
+			source.event(text)
+			synctest.Wait()
+		}
+		close(h.block)
+		synctest.Wait()
+		h.expect("Watch ~x@1:2", "Watch -a@3")
+	})
+}
+
 // Another shard is listed although the watch fails.
 func TestSetShardWhileTheWatchFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
