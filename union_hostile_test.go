@@ -5,6 +5,7 @@ package informer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,6 +120,51 @@ func TestQueueEndsWhatWasShown(t *testing.T) {
 		synctest.Wait()
 		h.expect("Watch ~x@1:2", "Watch -a@3")
 	})
+}
+
+// A recreation that a shard has brought is a change, for a filter too.
+func TestFilterPassesRecreationOfScope(t *testing.T) {
+	source := &infSource{}
+	here, there := "", ""
+	half := informer.Shard{Count: 2}
+	for n := 0; here == "" || there == ""; n++ {
+		uid := fmt.Sprint("u", n)
+		if selects(t, half, uid) {
+			here = uid
+		} else {
+			there = uid
+		}
+	}
+	source.set("1", "a@1/"+here)
+	synctest.Test(t, func(t *testing.T) {
+		options := informer.Options[infObject]{}
+		options.Shard = half
+		i := informer.New(source, options)
+		h := &infRecorder{t: t}
+		_, err := i.AddHandler(informer.Filter(func(infObject) bool { return true }, informer.Handler[infObject](h)), informer.HandlerOptions{MergeRecreated: true})
+		fifoMust(t, err)
+		r := infStart(t, i)
+		defer r.end()
+		h.told()
+		source.set("2", "a@2/"+there)
+		fifoMust(t, i.SetShard(informer.Shard{Index: 1, Count: 2}))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		h.expect("Scope ~a@1:2")
+		h.sameAs(i.Store())
+	})
+}
+
+// selects reports whether a shard holds an object with the UID.
+func selects(t *testing.T, shard informer.Shard, uid string) (held bool) {
+	synctest.Test(t, func(t *testing.T) {
+		options := informer.Options[infObject]{}
+		options.Shard = shard
+		i := informer.New(infCollection("1", "a@1/"+uid), options)
+		infStart(t, i).end()
+		held = i.Store().Len() == 1
+	})
+	return held
 }
 
 // Another shard is listed although the watch fails.
