@@ -187,3 +187,22 @@ func TestSetShardWhileTheWatchFails(t *testing.T) {
 		}
 	})
 }
+
+// A verify compares this part with what the server, which sends everything, has of it.
+func TestVerifyKeepsToItsShard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := informertest.NewCollection(t, shardObjects(60)...)
+		errs := &infErrors{}
+		options := informer.Options[infObject]{}
+		options.Shard, options.Verify, options.OnError = informer.Shard{Count: 2}, 10*time.Minute, errs.add
+		i := informer.New(c, options)
+		r := infStart(t, i)
+		defer r.end()
+		before := i.Store().Len()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if i.Store().Len() != before || len(errs.of("repaired")) != 0 {
+			t.Errorf("%d objects, then %d, told %q", before, i.Store().Len(), errs.of("repaired"))
+		}
+	})
+}
