@@ -16,7 +16,7 @@ import (
 type Member interface {
 	// Name is unique in the group.
 	Name() string
-	// Run is called once, and returns when its ctx ends.
+	// Run is called once, and returns when its ctx ends, with nil or the error of ctx.
 	Run(ctx context.Context) error
 	// WaitForSync waits until the member has synced.
 	WaitForSync(ctx context.Context) error
@@ -204,7 +204,8 @@ func (g *Group) startLocked(m *groupMember) {
 		defer m.cancel()
 		var end groupEnd
 		end.panic = carryPanic(func() {
-			if err := m.Run(ctx); err != nil {
+			err := m.Run(ctx)
+			if err != nil && !endsWith(ctx, err) {
 				end.err = fmt.Errorf("%s: %w", m.Name(), err)
 			}
 		})
@@ -215,6 +216,11 @@ func (g *Group) startLocked(m *groupMember) {
 			}
 		}
 	})
+}
+
+// endsWith reports whether an error of a Run says no more than that its ctx has ended.
+func endsWith(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
 }
 
 // carryPanic calls fn and returns its panic, if there is one.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,4 +206,40 @@ func TestVerifyKeepsToItsShard(t *testing.T) {
 			t.Errorf("%d objects, then %d, told %q", before, i.Store().Len(), errs.of("repaired"))
 		}
 	})
+}
+
+// ctxMember is a Member that returns the error of its ctx, as many loops do.
+type ctxMember struct{ informer.Member }
+
+func (m ctxMember) Run(ctx context.Context) error {
+	return errors.Join(m.Member.Run(ctx), ctx.Err())
+}
+
+// A member whose Run says that its ctx has ended is removed alone.
+func TestGroupMemberReturnsItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g informer.Group
+		fifoMust(t, g.Add(namedInformer("a", infCollection("1")), ctxMember{namedInformer("b", infCollection("1"))}))
+		end := groupRun(t, &g)
+		fifoMust(t, g.Remove(t.Context(), "b"))
+		synctest.Wait()
+		if g.Status()[0].Sources[0].Phase == informer.PhaseStopped {
+			t.Error("the others have ended too")
+		}
+		fifoMust(t, g.Add(ctxMember{namedInformer("c", infCollection("1"))}))
+		synctest.Wait()
+		fifoMust(t, end())
+	})
+}
+
+// What New refuses, NewUnion does, and not AddSource later.
+func TestUnionRefusesTwoFirstVersions(t *testing.T) {
+	defer func() {
+		if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "informer: NewUnion: ") {
+			t.Errorf("panic %q", got)
+		}
+	}()
+	options := informer.Options[infObject]{}
+	options.NotOlderThan, options.MostRecent = "5", true
+	informer.NewUnion(options)
 }
