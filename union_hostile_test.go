@@ -243,3 +243,24 @@ func TestUnionRefusesTwoFirstVersions(t *testing.T) {
 	options.NotOlderThan, options.MostRecent = "5", true
 	informer.NewUnion(options)
 }
+
+// A repair names the key as the source knows it.
+func TestUnionRepairHasTheSourcesKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		errs := &infErrors{}
+		store := informer.NewStore(informer.StoreOptions[infObject]{KeyFunc: func(obj infObject) (string, error) { return "east/" + obj.Name, nil }})
+		options := informer.Options[infObject]{Store: store, KeyFunc: informer.KeyOf[infObject]}
+		options.OnError, options.Verify = errs.add, 10*time.Minute
+		i := informer.NewUnion(options)
+		fifoMust(t, i.AddSource(informer.Source{Name: "one", ListerWatcher: infCollection("1", "a@1/a"), KeyPrefix: "east/"}))
+		r := infStart(t, i)
+		defer r.end()
+		lost, _ := store.Get("east/a")
+		fifoMust(t, store.Delete(t.Context(), lost))
+		time.Sleep(12 * time.Minute)
+		synctest.Wait()
+		if told := errs.of("repaired"); len(told) != 1 || !strings.Contains(told[0], `object "a"`) {
+			t.Errorf("told %q", told)
+		}
+	})
+}
