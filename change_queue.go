@@ -2,7 +2,11 @@
 
 package informer
 
-import "time"
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // record is a change as all handlers are told it.
 type record[T any] struct {
@@ -168,8 +172,8 @@ func (q *changeQueue[T]) mergeDeleted(first int32, c *Change[T]) {
 	if e.again != 0 { // seen, gone, back and gone: gone
 		q.drop(e.again)
 		e.again = 0
-		if e.Source != c.Source {
-			return // what was back was another source's, and never shown
+		if e.Source != c.Source || differ(uidOf(e.Old), uidOf(c.Old)) {
+			return // what was back was another object, and never shown
 		}
 	} else if e.Type == Added { // unseen and gone: nothing
 		if q.sweep != nil && e.since <= q.sweep.since {
@@ -180,6 +184,15 @@ func (q *changeQueue[T]) mergeDeleted(first int32, c *Change[T]) {
 		return
 	}
 	e.Change = *c
+}
+
+// uidOf returns the UID that an object says it has, "" if it says none.
+func uidOf(obj any) types.UID {
+	m, err := accessor(obj)
+	if err != nil {
+		return ""
+	}
+	return m.GetUID()
 }
 
 // drop forgets an entry, which counts as delivered.

@@ -354,7 +354,7 @@ func (d *delivery[T]) stop() {
 // refilter implements Registration.Refilter.
 func (d *delivery[T]) refilter() {
 	if len(d.filters) > 0 {
-		d.informer.requestSweep(d, CauseScope)
+		d.informer.requestSweep(d, causeRefilter)
 	}
 }
 

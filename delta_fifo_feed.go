@@ -208,17 +208,27 @@ func (s *feed[T]) Identity(obj T) (resourceVersion string, uid types.UID, ok boo
 	if err != nil {
 		return "", "", false
 	}
-	s.claim(&d)
-	s.f.mu.Lock()
-	defer s.f.mu.Unlock()
-	if kept, ok := s.aside[d.Key]; ok {
+	return s.identityOfKey(d.Key)
+}
+
+func (s *feed[T]) identityLocked(key string) (resourceVersion string, uid types.UID, ok bool) {
+	if kept, ok := s.aside[key]; ok {
 		return kept.ResourceVersion, kept.UID, true
 	}
-	last := s.f.newestLocked(d.Key)
+	last := s.f.newestLocked(key)
 	if !last.present || last.source != s.name {
 		return "", "", false
 	}
 	return last.version, last.uid, true
+}
+
+// keyedByName reports whether keys, prefixes aside, are those of KeyOf.
+func (s *feed[T]) keyedByName() bool { return s.f.keyedByName() }
+
+func (s *feed[T]) identityOfKey(key string) (resourceVersion string, uid types.UID, ok bool) {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	return s.identityLocked(s.prefix + key)
 }
 
 // BeginReplace begins a list of the source.
@@ -263,7 +273,9 @@ func (s *feed[T]) endCommit(r *fifoReplacement[T], version string) error {
 		}
 		d := r.replaced(item, first)
 		d.source = s.name
-		r.mend(&d)
+		if kept, ok := s.aside[d.Key]; !ok || kept.ResourceVersion != d.ResourceVersion || kept.UID != d.UID {
+			r.mend(&d)
+		}
 		if c, ok := s.putLocked(d); ok {
 			collisions = append(collisions, c)
 		}

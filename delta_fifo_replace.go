@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -379,7 +380,9 @@ func (r *fifoReplacement[T]) pushLocked(d Delta[T]) {
 // mend writes down what is repaired.
 func (r *fifoReplacement[T]) mend(d *Delta[T]) {
 	if d.Cause == CauseVerify {
-		r.repaired = append(r.repaired, &ObjectError{Key: d.Key, UID: d.UID, ResourceVersion: d.ResourceVersion, Err: ErrRepaired})
+		r.repaired = append(r.repaired, &ObjectError{
+			Key: strings.TrimPrefix(d.Key, r.prefix()), UID: d.UID, ResourceVersion: d.ResourceVersion, Err: ErrRepaired,
+		})
 	}
 }
 

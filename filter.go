@@ -63,10 +63,13 @@ func (f *filtered[T]) pass(change Change[T]) (Change[T], bool) {
 	}
 }
 
-// scopeIfIdle is the cause of a transition: if a resync came upon it, nothing but the
-// predicate has changed.
+// causeRefilter is the cause of a Refilter's question, which no handler sees.
+const causeRefilter Cause = "Refilter"
+
+// scopeIfIdle is the cause of a transition: if a resync or a Refilter came upon it,
+// nothing but the predicate has changed.
 func scopeIfIdle(cause Cause) Cause {
-	if cause == CauseResync {
+	if cause == CauseResync || cause == causeRefilter {
 		return CauseScope
 	}
 	return cause
@@ -95,5 +98,5 @@ func passAll[T any](filters []*filtered[T], change Change[T]) (Change[T], bool) 
 			return change, false
 		}
 	}
-	return change, change.Type != Updated || change.Cause != CauseScope
+	return change, change.Cause != causeRefilter
 }

@@ -16,7 +16,7 @@ import (
 type Member interface {
 	// Name is unique in the group.
 	Name() string
-	// Run is called once, and returns when its ctx ends.
+	// Run is called once, and returns when its ctx ends, with nil or the error of ctx.
 	Run(ctx context.Context) error
 	// WaitForSync waits until the member has synced.
 	WaitForSync(ctx context.Context) error
@@ -45,6 +45,7 @@ type groupMember struct {
 	Member
 	cancel context.CancelFunc // nil before it runs
 	done   chan struct{}      // closed when its Run has returned
+	gone   chan struct{}      // closed when it is removed
 }
 
 // groupEnd is why a group ends before its ctx does.
@@ -81,7 +82,7 @@ func (g *Group) addLocked(members []Member) error {
 		names[m.Name()] = true
 	}
 	for _, m := range members {
-		added := &groupMember{Member: m, done: make(chan struct{})}
+		added := &groupMember{Member: m, done: make(chan struct{}), gone: make(chan struct{})}
 		g.members = append(g.members, added)
 		if g.phase == informerRunning {
 			g.startLocked(added)
@@ -115,6 +116,7 @@ func (g *Group) Remove(ctx context.Context, name string) error {
 		return fmt.Errorf("informer: Group: no member %q, there are %q", name, known)
 	}
 	g.members = slices.DeleteFunc(slices.Clone(g.members), func(other *groupMember) bool { return other == m })
+	close(m.gone)
 	started := m.cancel != nil
 	if started {
 		m.cancel()
@@ -202,7 +204,8 @@ func (g *Group) startLocked(m *groupMember) {
 		defer m.cancel()
 		var end groupEnd
 		end.panic = carryPanic(func() {
-			if err := m.Run(ctx); err != nil {
+			err := m.Run(ctx)
+			if err != nil && !endsWith(ctx, err) {
 				end.err = fmt.Errorf("%s: %w", m.Name(), err)
 			}
 		})
@@ -213,6 +216,11 @@ func (g *Group) startLocked(m *groupMember) {
 			}
 		}
 	})
+}
+
+// endsWith reports whether an error of a Run says no more than that its ctx has ended.
+func endsWith(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
 }
 
 // carryPanic calls fn and returns its panic, if there is one.
@@ -240,17 +248,35 @@ func (g *Group) WaitForSync(ctx context.Context) error {
 	g.mu.Unlock()
 	var late []error
 	for _, m := range members { // one after the other: none that is waited for waits itself
-		if err := m.WaitForSync(ctx); err != nil && g.has(m) {
+		if err := m.waitForSync(ctx); err != nil {
 			late = append(late, err)
 		}
 	}
 	return errors.Join(late...)
 }
 
-func (g *Group) has(m *groupMember) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Contains(g.members, m)
+// waitForSync waits until the member has synced or is removed, also if it never ran.
+func (m *groupMember) waitForSync(ctx context.Context) error {
+	waiting, cancel := context.WithCancelCause(ctx)
+	synced := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-m.gone:
+			cancel(nil)
+		case <-synced:
+		}
+	})
+	err := m.WaitForSync(waiting)
+	close(synced)
+	watching.Wait()
+	cancel(nil)
+	select {
+	case <-m.gone:
+		return nil
+	default:
+		return err
+	}
 }
 
 // Status returns that of each member, sorted by name.

@@ -145,6 +145,9 @@ func checkOptions[T Object](options Options[T], constructor string) {
 	case options.MutationGuard < 0:
 		panic("informer: " + constructor + ": negative MutationGuard")
 	}
+	if options.NotOlderThan != "" && options.MostRecent {
+		panic("informer: " + constructor + ": NotOlderThan and MostRecent exclude each other")
+	}
 	if err := options.Shard.check(); err != nil {
 		panic(fmt.Sprintf("informer: %s: %v", constructor, err))
 	}

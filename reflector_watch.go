@@ -39,6 +39,9 @@ func (r *Reflector) watch(ctx context.Context, s *stream) error {
 		case next.report != nil:
 			r.report.note(ctx, r.sourceError("watch", next.report))
 		}
+		if r.shardChanged() { // a list may be had where a watch cannot
+			return r.relist(ctx, outcome{class: classResharded}, step{action: actRelist})
+		}
 	}
 }
 
@@ -308,8 +311,8 @@ func (r *Reflector) skips(ctx context.Context, obj runtime.Object, err error) bo
 	}
 	poison, ok := errors.AsType[*ObjectError](err)
 	m, identified := obj.(metav1.Object)
-	if !ok || !identified || m.GetName() == "" {
-		return false
+	if !ok || !identified || m.GetName() == "" || errors.Is(err, errUnappliable) {
+		return false // a DELETED without a key is found by a list
 	}
 	r.report.setAside(ctx, m, r.named(poison))
 	return r.loseOther(ctx, m) == nil

@@ -86,8 +86,11 @@ func (r *Reflector) verify(ctx context.Context) ([]*ObjectError, error) {
 	return staging.repaired(), nil
 }
 
-// compare stages one object. One that cannot be applied was reported when it came.
+// compare stages one object of this part. One that cannot be applied was reported when it came.
 func (r *Reflector) compare(staging staging, obj runtime.Object) error {
+	if r.elsewhere(obj) {
+		return nil
+	}
 	err := staging.put(obj)
 	var poison *ObjectError
 	switch {
