@@ -181,7 +181,8 @@ func (i *Informer[T]) unknownSourceLocked(name string) error {
 // SetShard changes the part of the collection to mirror, of a union in all sources that
 // have no Shard of their own. It returns at once: each source stops its watch where it is
 // and lists the new part not older than that, so there is no gap. What is in both parts
-// says nothing, what left comes as Deleted and what came as Added, with CauseScope.
+// says nothing, what left comes as Deleted and what came as Added, with CauseScope. A
+// source that waits because of a failure lists the new part when that wait is over.
 //
 // Errors: a Shard that is none; ErrStopped once Run has returned.
 func (i *Informer[T]) SetShard(shard Shard) error {
