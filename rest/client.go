@@ -62,27 +62,21 @@ func newClient[T informer.Object](config Config, resource Resource) (*Client[T],
 	if err != nil {
 		return nil, err
 	}
-	config, base, err := config.withDefaults()
+	name := schema.GroupResource{Group: resource.Group, Resource: resource.Resource}
+	server, err := newServer(config, name.String())
 	if err != nil {
 		return nil, err
 	}
-	collection, err := resource.url(base)
+	collection, err := resource.url(server.base)
 	if err != nil {
 		return nil, err
 	}
-	tokens := &tokens{fixed: config.BearerToken, file: config.BearerTokenFile}
-	httpClient, err := newHTTPClient(config, base, tokens)
-	if err != nil {
-		return nil, err
-	}
+	config = server.config
 	c := &Client[T]{form: form, max: config.MaxItemSize, endpoint: &endpoint{
-		client:     httpClient,
-		tokens:     tokens,
-		url:        collection,
-		resource:   schema.GroupResource{Group: resource.Group, Resource: resource.Resource},
-		userAgent:  config.UserAgent,
-		compressed: !config.DisableCompression,
-		encoding:   config.Encoding,
+		server:   server,
+		url:      collection,
+		resource: name,
+		encoding: config.Encoding,
 	}}
 	if form.codecs[config.Encoding] == nil {
 		c.endpoint.encoding = JSON

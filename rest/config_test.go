@@ -48,7 +48,7 @@ func TestConfigThatCannotBe(t *testing.T) {
 		"CA " + noPEM + ": no certificate":            {BaseURL: base, CAFile: noPEM},
 		"CA : no certificate":                         {BaseURL: base, CAData: []byte(marker)},
 		"client certificate " + absent + ": open":     {BaseURL: base, CertFile: absent, KeyFile: absent},
-		"client certificate " + noPEM + ": tls: fail": {BaseURL: base, CertFile: noPEM, KeyFile: noPEM},
+		"client certificate " + noPEM + ": no certificate in it": {BaseURL: base, CertFile: noPEM, KeyFile: noPEM},
 	} {
 		_, err := rest.New[*Secret](config, secrets(""))
 		if err == nil || !strings.Contains(err.Error(), want) {

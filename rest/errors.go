@@ -16,12 +16,26 @@ import (
 // ErrNotInCluster is returned by InClusterConfig where the environment of a pod is missing.
 var ErrNotInCluster = errors.New("rest: not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set")
 
+// What was wrong with a kubeconfig.
+var (
+	ErrNoKubeconfig = errors.New("rest: no kubeconfig")
+	ErrKubeconfig   = errors.New("rest: kubeconfig") // its file, context and field follow
+)
+
+// ErrListTimeout is the cause of a list that waited longer for the server than
+// Config.ListTimeout allows.
+var ErrListTimeout = errors.New("rest: server took longer than ListTimeout")
+
+// errPluginCertificate cannot be known before the plugin has answered.
+var errPluginCertificate = errors.New("rest: certificate of a credential plugin and HTTPClient exclude each other")
+
 // What was wrong with an answer. A body that ends too soon is io.ErrUnexpectedEOF, and
 // what is no list at all informer.ErrNotAList or informer.ErrTable.
 var (
 	ErrContentType  = errors.New("rest: answer is in no known encoding")            // by its header: HTML from a proxy
 	ErrMalformed    = errors.New("rest: malformed answer")                          // not JSON, nested too deep, or not gzip
 	ErrItemTooLarge = errors.New("rest: object larger than MaxItemSize")            // an item of a list, or an event
+	ErrListTooLarge = errors.New("rest: answer larger than MaxListSize")            // decompressed
 	ErrNoIdentity   = errors.New("rest: object without readable metadata.name")     // nothing can be concluded from it
 	ErrNotAnObject  = errors.New("rest: a Status or a Table in place of an object") // as the object of an event
 )

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+// What a connection of our own keeps to, in time and bytes.
+const (
+	dialTimeout       = 30 * time.Second
+	handshakeTimeout  = 10 * time.Second
+	pingAfter         = 30 * time.Second // of silence on a connection of HTTP/2
+	pingTimeout       = 15 * time.Second // then it is dead
+	maxResponseHeader = 1 << 20
+)
+
+// ownTransports makes the transports where the client is our own: one for as long as the
+// certificates stay the same, for the server checks those of a connection only when it
+// begins, and those of a request not at all or against their end.
+type ownTransports struct {
+	config Config
+
+	mu    sync.Mutex
+	now   *http.Transport // to the server
+	of    certificates    // what now was made with
+	other *http.Transport // to any other host; nil: not needed yet
+	caOf  string          // what other was made with
+	cause error           // why the files cannot be used that are there now
+}
+
+// certificates is what a connection is made with, in PEM.
+type certificates struct{ ca, certificate, key string }
+
+// newOwnTransports reads the files, so that a wrong path is found at once.
+func newOwnTransports(config Config) (*ownTransports, error) {
+	o := &ownTransports{config: config}
+	if _, err := o.host(context.Background(), credential{}); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// host implements transports. Files that cannot be used do no harm while what they held
+// before can be.
+func (o *ownTransports) host(ctx context.Context, c credential) (http.RoundTripper, error) {
+	read, err := readCertificates(o.config, c)
+	o.mu.Lock()
+	old, before := o.now, o.cause
+	err = o.takeLocked(read, err)
+	now := o.now
+	o.mu.Unlock()
+	if old != nil && now != old {
+		old.CloseIdleConnections() // streams end by themselves
+	}
+	if err == nil {
+		return now, nil
+	}
+	if now == nil {
+		return nil, err
+	}
+	if before == nil {
+		klog.FromContext(ctx).Error(err, "Certificates cannot be used, going on with the last ones")
+	}
+	return now, nil
+}
+
+// takeLocked makes a new transport where the certificates are not those of the present one.
+func (o *ownTransports) takeLocked(read certificates, err error) error {
+	var made *http.Transport
+	if err == nil && (o.now == nil || read != o.of) {
+		made, err = newTransport(o.config, read, o.config.TLSServerName)
+	}
+	o.cause = err
+	if made != nil {
+		o.now, o.of = made, read
+	}
+	return err
+}
+
+// stranger implements transports.
+func (o *ownTransports) stranger() (http.RoundTripper, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.other != nil && o.caOf == o.of.ca {
+		return o.other, nil
+	}
+	made, err := newTransport(o.config, certificates{ca: o.of.ca}, "")
+	if err != nil {
+		return nil, err
+	}
+	if o.other != nil {
+		o.other.CloseIdleConnections()
+	}
+	o.other, o.caOf = made, o.of.ca
+	return made, nil
+}
+
+// fault implements transports.
+func (o *ownTransports) fault() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.cause
+}
+
+// CloseIdleConnections implements transports.
+func (o *ownTransports) CloseIdleConnections() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, transport := range []*http.Transport{o.now, o.other} {
+		if transport != nil {
+			transport.CloseIdleConnections()
+		}
+	}
+}
+
+// readCertificates takes them from where the configuration says; the client's own from the
+// credential, if it has one.
+func readCertificates(config Config, c credential) (out certificates, err error) {
+	out = certificates{ca: string(config.CAData), certificate: string(config.CertData), key: string(config.KeyData)}
+	if config.CAFile != "" {
+		ca, err := os.ReadFile(config.CAFile)
+		if err != nil {
+			return out, fmt.Errorf("CA file: %w", err)
+		}
+		out.ca = string(ca)
+	}
+	if c.certificate != "" {
+		out.certificate, out.key = c.certificate, c.key
+		return out, nil
+	}
+	if config.CertFile == "" {
+		return out, nil
+	}
+	certificate, err := os.ReadFile(config.CertFile)
+	if err != nil {
+		return out, fmt.Errorf("client certificate %s: %w", config.CertFile, err)
+	}
+	key, err := os.ReadFile(config.KeyFile)
+	if err != nil {
+		return out, fmt.Errorf("key of client certificate %s: %w", config.CertFile, err)
+	}
+	out.certificate, out.key = string(certificate), string(key)
+	return out, nil
+}
+
+// newTransport makes a transport. Nothing in it limits how long a request takes, which is
+// for ListTimeout and, in a watch, for the server to say; what is limited is the time until
+// a connection stands or is known to be dead.
+func newTransport(config Config, with certificates, serverName string) (*http.Transport, error) {
+	tlsConfig, err := newTLS(config, with)
+	if err != nil {
+		return nil, err
+	}
+	tlsConfig.ServerName = serverName
+	proxy := http.ProxyFromEnvironment
+	if named, err := parseProxy(config.ProxyURL); err != nil {
+		return nil, err
+	} else if named != nil {
+		proxy = http.ProxyURL(named)
+	}
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                  proxy,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        tlsConfig,
+		TLSHandshakeTimeout:    handshakeTimeout,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
+		MaxResponseHeaderBytes: maxResponseHeader,
+		ReadBufferSize:         readBuffer,
+		IdleConnTimeout:        90 * time.Second,
+		MaxIdleConnsPerHost:    4,
+		DisableCompression:     true, // done here, for any client, and while it streams
+	}, nil
+}
+
+// newTLS makes the TLS configuration.
+func newTLS(config Config, with certificates) (*tls.Config, error) {
+	out := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: config.InsecureSkipTLSVerify}
+	if with.ca != "" || config.CAFile != "" {
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM([]byte(with.ca)) {
+			return nil, fmt.Errorf("CA %s: no certificate in it", config.CAFile)
+		}
+	}
+	if with.certificate == "" {
+		return out, nil
+	}
+	pair, err := keyPair([]byte(with.certificate), []byte(with.key))
+	if err != nil {
+		return nil, fmt.Errorf("client certificate %s: %w", config.CertFile, err)
+	}
+	out.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
+	return out, nil
+}
+
+// keyPair reads a certificate and its key. Package tls says in its errors what is wrong,
+// and names the types of other blocks of PEM that it found, which a file may make up.
+func keyPair(certificate, key []byte) (*tls.Certificate, error) {
+	pair, err := tls.X509KeyPair(certificate, key)
+	switch {
+	case err == nil:
+		return &pair, nil
+	case !bytes.Contains(certificate, []byte("-----BEGIN CERTIFICATE-----")):
+		return nil, errors.New("no certificate in it")
+	case !bytes.Contains(key, []byte("PRIVATE KEY-----")):
+		return nil, errors.New("no private key for it")
+	}
+	return nil, errors.New("certificate and key cannot be read, or are not of each other")
+}
