@@ -16,10 +16,16 @@ import (
 // ErrNotInCluster is returned by InClusterConfig where the environment of a pod is missing.
 var ErrNotInCluster = errors.New("rest: not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set")
 
-// What was wrong with a kubeconfig.
+// What is wrong with a kubeconfig.
 var (
 	ErrNoKubeconfig = errors.New("rest: no kubeconfig")
 	ErrKubeconfig   = errors.New("rest: kubeconfig") // its file, context and field follow
+)
+
+// What a server does not serve.
+var (
+	ErrResourceNotFound = errors.New("rest: server has no such resource")
+	ErrNotListable      = errors.New("rest: resource cannot be listed")
 )
 
 // ErrListTimeout is the cause of a list that waited longer for the server than
