@@ -122,7 +122,7 @@ func (u *execUse) run(ctx context.Context) (credential, time.Time, error) {
 	if err := cmd.Run(); err != nil {
 		return credential{}, time.Time{}, p.explain(ctx, out, err)
 	}
-	return readExec(out.Bytes(), p.options.APIVersion)
+	return readExec(out.kept.Bytes(), p.options.APIVersion)
 }
 
 // explain says why a run failed, and nothing that the program wrote.
@@ -143,7 +143,7 @@ func (p *ExecPlugin) explain(ctx context.Context, out *capped, err error) error 
 
 // capped keeps what is written, up to a limit.
 type capped struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	left int // negative: there was more
 }
 
@@ -154,7 +154,7 @@ func (c *capped) Write(p []byte) (int, error) {
 	if c.left -= len(p); c.left < 0 {
 		return 0, errCapped
 	}
-	return c.Buffer.Write(p)
+	return c.kept.Write(p)
 }
 
 // execCredential is what a plugin is told and what it answers.
@@ -205,7 +205,7 @@ func (u *execUse) info(interactive bool) ([]byte, error) {
 	}
 	info, err := json.Marshal(&told, lenient())
 	if err != nil {
-		return nil, errors.New("configuration of the cluster is not JSON")
+		return nil, errors.New("config of the cluster is not JSON")
 	}
 	return info, nil
 }

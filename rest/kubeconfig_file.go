@@ -122,6 +122,9 @@ func readKubeconfigs(paths []string, named bool) (*kubeconfigs, error) {
 		contexts: entries{"context", map[string]entry{}},
 	}
 	for _, path := range paths {
+		if slices.Contains(k.paths, path) {
+			continue // listed twice
+		}
 		file, err := readKubeconfig(path)
 		switch {
 		case errors.Is(err, os.ErrNotExist) && !named:
