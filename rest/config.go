@@ -115,10 +115,10 @@ type Config struct {
 // Impersonation is whom to act as:
 // https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/
 type Impersonation struct {
-	User   string // "": nobody else, and the other fields are an error
-	UID    string // "": none
-	Groups []string
-	Extra  map[string][]string
+	User   string              // "": nobody else, and the other fields are an error
+	UID    string              // "": none
+	Groups []string            // nil: those that the server gives every user
+	Extra  map[string][]string // by key, in which case does not count
 }
 
 // serviceAccountDir is where a pod finds its service account:

@@ -131,17 +131,21 @@ func (d *discoverer) addAggregated(groups []groupDiscovery) {
 				d.failed[at.String()] = errStale
 			}
 			for _, r := range version.Resources {
-				served := ServedResource{
-					Resource: Resource{Group: at.Group, Version: at.Version, Resource: r.Resource},
-					Singular: r.Singular, ShortNames: r.ShortNames, Namespaced: r.Scope == "Namespaced", Verbs: r.Verbs,
-				}
-				if r.ResponseKind != nil {
-					served.Kind = r.ResponseKind.Kind
-				}
-				d.resources = append(d.resources, served)
+				d.resources = append(d.resources, r.served(at))
 			}
 		}
 	}
+}
+
+func (r resourceDiscovery) served(at schema.GroupVersion) ServedResource {
+	out := ServedResource{
+		Resource: Resource{Group: at.Group, Version: at.Version, Resource: r.Resource},
+		Singular: r.Singular, ShortNames: r.ShortNames, Namespaced: r.Scope == "Namespaced", Verbs: r.Verbs,
+	}
+	if r.ResponseKind != nil {
+		out.Kind = r.ResponseKind.Kind
+	}
+	return out
 }
 
 // errStale is why a group is not known, where the server has asked another one for it.

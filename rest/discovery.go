@@ -17,10 +17,10 @@ import (
 // ServedResource is a collection as its server describes it. Its Namespace is empty.
 type ServedResource struct {
 	Resource
-	Kind       string
-	Singular   string // "": the server does not say
-	ShortNames []string
-	Namespaced bool
+	Kind       string   // of its objects
+	Singular   string   // "": the server does not say
+	ShortNames []string // "po"
+	Namespaced bool     // its objects are in namespaces
 	Verbs      []string // "list" and "watch" among them, or it cannot be mirrored
 }
 
@@ -81,13 +81,13 @@ func (d *Discovery) Failed() map[string]error { return maps.Clone(d.failed) }
 //
 // Errors: ErrResourceNotFound, with the groups that could not be asked; ErrNotListable.
 func (d *Discovery) Find(name string) (ServedResource, error) {
-	queries := parseQuery(strings.ToLower(name))
-	for _, q := range queries {
+	for _, q := range parseQuery(strings.ToLower(name)) {
 		for _, has := range naming {
-			for _, resource := range d.resources {
-				if q.name != "" && q.place(resource) && has(resource, q.name) {
-					return resource, listable(resource)
-				}
+			i := slices.IndexFunc(d.resources, func(s ServedResource) bool {
+				return q.name != "" && q.place(s) && has(s, q.name)
+			})
+			if i >= 0 {
+				return d.resources[i], listable(d.resources[i])
 			}
 		}
 	}

@@ -30,7 +30,8 @@ type ExecPluginOptions struct {
 	// APIVersion is that of the protocol: "client.authentication.k8s.io/v1", or
 	// "…/v1beta1"; "": v1.
 	APIVersion string
-	Args       []string
+	// Args are the arguments, without the name of the program.
+	Args []string
 	// Env is set beside the environment of this process, by name.
 	Env map[string]string
 	// InteractiveMode is "Never", "IfAvailable" or "Always": whether the program gets
