@@ -61,8 +61,12 @@ type ExecPlugin struct {
 	options ExecPluginOptions
 	turn    chan struct{} // held by who runs the process
 
+	// of returns the credentials for a server. It is a field so that programs which make
+	// no plugin are linked without what runs one.
+	of func(Config) credentials
+
 	mu   sync.Mutex
-	uses map[string]*execUse
+	uses map[string]credentials
 }
 
 // NewExecPlugin makes a plugin of a program: a path, or a name that is looked for in PATH.
@@ -89,7 +93,9 @@ func NewExecPlugin(command string, options ExecPluginOptions) (*ExecPlugin, erro
 			return nil, errors.New("rest: credential plugin: env has a name that cannot be")
 		}
 	}
-	return &ExecPlugin{command: command, options: options, turn: make(chan struct{}, 1), uses: map[string]*execUse{}}, nil
+	p := &ExecPlugin{command: command, options: options, turn: make(chan struct{}, 1), uses: map[string]credentials{}}
+	p.of = p.credentials
+	return p, nil
 }
 
 // Format implements fmt.Formatter, for every verb. Arguments and environment may be secret.
@@ -97,9 +103,9 @@ func (p *ExecPlugin) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "rest.ExecPlugin{command: %q, …}", p.command)
 }
 
-// of returns the credentials for a server. Those that the program hands out for one are
-// not sent to another one if it was told which it is for.
-func (p *ExecPlugin) of(config Config) credentials {
+// credentials returns those for a server. What the program hands out for one is not sent
+// to another one if it was told which it is for.
+func (p *ExecPlugin) credentials(config Config) credentials {
 	cluster, key := execCluster{}, ""
 	if p.options.ProvideClusterInfo {
 		cluster = execCluster{
