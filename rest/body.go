@@ -17,11 +17,12 @@ import (
 
 // decompress returns the body of an answer as it was before its transfer.
 func decompress(resp *http.Response) (io.ReadCloser, error) {
+	body := wireBody{resp.Body}
 	switch encoding := strings.ToLower(resp.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
-		return resp.Body, nil
+		return body, nil
 	case "gzip", "x-gzip":
-		return &gunzip{body: resp.Body}, nil
+		return &gunzip{body: body}, nil
 	}
 	return nil, fmt.Errorf("%w: unknown content encoding", ErrContentType)
 }
@@ -54,6 +55,18 @@ func (g *gunzip) Read(p []byte) (n int, err error) {
 
 // Close implements io.Closer.
 func (g *gunzip) Close() error { return g.body.Close() }
+
+// wireBody is the body as it comes from the connection, whose errors may quote it.
+type wireBody struct{ io.ReadCloser }
+
+// Read implements io.Reader.
+func (w wireBody) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = unquoting(err)
+	}
+	return n, err
+}
 
 // limited ends a body that is larger than it may be, once it is decompressed: a few bytes
 // can become a thousand times as many.

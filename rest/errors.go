@@ -3,9 +3,12 @@
 package rest
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/textproto"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -45,6 +48,33 @@ var (
 	ErrNoIdentity   = errors.New("rest: object without readable metadata.name")     // nothing can be concluded from it
 	ErrNotAnObject  = errors.New("rest: a Status or a Table in place of an object") // as the object of an event
 )
+
+// ownError is an error of this package that passes through net/http.
+type ownError struct{ error }
+
+func (e ownError) Unwrap() error { return e.error }
+
+var inQuotes = regexp.MustCompile(`"(\\.|[^"\\])*("|$)`)
+
+// unquoting takes out of an error of net/http what the server sent, of which it quotes what
+// it cannot read. An error that quotes nothing stays as it is, and so does one about a
+// certificate, whose names are no content.
+func unquoting(err error) error {
+	var own ownError
+	var certificate *tls.CertificateVerificationError
+	if errors.As(err, &own) || errors.As(err, &certificate) {
+		return err
+	}
+	var protocol textproto.ProtocolError
+	if errors.As(err, &protocol) {
+		return errors.New("malformed header of HTTP")
+	}
+	text := err.Error()
+	if bare := inQuotes.ReplaceAllString(text, "…"); bare != text {
+		return errors.New(bare)
+	}
+	return err
+}
 
 // errSchema is an object that is sound JSON and does not fit its Go type.
 var errSchema = errors.New("object does not fit its type")

@@ -188,13 +188,13 @@ func (e *endpoint) describe(ctx context.Context, operation string, err error) er
 	return describe(ctx, operation, e.url, err)
 }
 
-// bare takes the URL with its query off an error of net/http.
+// bare takes the URL with its query off an error of net/http, and what it quotes.
 func bare(err error) error {
 	var urlError *url.Error
 	if errors.As(err, &urlError) {
-		return &unanswered{err: urlError.Err, timeout: urlError.Timeout()}
+		return &unanswered{err: unquoting(urlError.Err), timeout: urlError.Timeout()}
 	}
-	return err
+	return unquoting(err)
 }
 
 // unanswered is the error of a request that did not get an answer. It is a net.Error,

@@ -64,7 +64,7 @@ func (a *authorizer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if origin(req.URL) != a.origin {
 		next, err := a.transports.stranger()
 		if err != nil {
-			return nil, err
+			return nil, ownError{err}
 		}
 		return next.RoundTrip(req)
 	}
@@ -81,11 +81,11 @@ func (a *authorizer) RoundTrip(req *http.Request) (*http.Response, error) {
 func (a *authorizer) try(req *http.Request) (*http.Response, credential, error) {
 	used, err := a.credentials.current(req.Context())
 	if err != nil {
-		return nil, used, err
+		return nil, used, ownError{err}
 	}
 	next, err := a.transports.host(req.Context(), used)
 	if err != nil {
-		return nil, used, err
+		return nil, used, ownError{err}
 	}
 	req = req.Clone(req.Context())
 	if used.header != "" {
