@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"sync"
 	"time"
@@ -81,7 +82,7 @@ func (o *ownTransports) host(ctx context.Context, c credential) (http.RoundTripp
 func (o *ownTransports) takeLocked(read certificates, err error) error {
 	var made *http.Transport
 	if err == nil && (o.now == nil || read != o.of) {
-		made, err = newTransport(o.config, read, o.config.TLSServerName)
+		made, err = newTransport(o.config, read)
 	}
 	o.cause = err
 	if made != nil {
@@ -97,7 +98,7 @@ func (o *ownTransports) stranger() (http.RoundTripper, error) {
 	if o.other != nil && o.caOf == o.of.ca {
 		return o.other, nil
 	}
-	made, err := newTransport(o.config, certificates{ca: o.of.ca}, "")
+	made, err := newStrangeTransport(o.config, o.of.ca)
 	if err != nil {
 		return nil, err
 	}
@@ -156,24 +157,22 @@ func readCertificates(config Config, c credential) (out certificates, err error)
 	return out, nil
 }
 
-// newTransport makes a transport. Nothing in it limits how long a request takes, which is
-// for ListTimeout and, in a watch, for the server to say; what is limited is the time until
-// a connection stands or is known to be dead.
-func newTransport(config Config, with certificates, serverName string) (*http.Transport, error) {
+// newTransport makes the transport to the server. Nothing in it limits how long a request
+// takes, which is for ListTimeout and, in a watch, for the server to say; what is limited
+// is the time until a connection stands or is known to be dead.
+func newTransport(config Config, with certificates) (*http.Transport, error) {
 	tlsConfig, err := newTLS(config, with)
 	if err != nil {
 		return nil, err
 	}
-	tlsConfig.ServerName = serverName
-	proxy := http.ProxyFromEnvironment
-	if named, err := parseProxy(config.ProxyURL); err != nil {
+	tlsConfig.ServerName = config.TLSServerName
+	proxy, err := proxyOf(config)
+	if err != nil {
 		return nil, err
-	} else if named != nil {
-		proxy = http.ProxyURL(named)
 	}
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
-	return &http.Transport{
-		Proxy:                  proxy,
+	out := &http.Transport{
+		Proxy:                  http.ProxyURL(proxy),
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        tlsConfig,
 		TLSHandshakeTimeout:    handshakeTimeout,
@@ -184,7 +183,58 @@ func newTransport(config Config, with certificates, serverName string) (*http.Tr
 		IdleConnTimeout:        90 * time.Second,
 		MaxIdleConnsPerHost:    4,
 		DisableCompression:     true, // done here, for any client, and while it streams
-	}, nil
+	}
+	if proxy != nil && proxy.Scheme == "https" {
+		// Otherwise the proxy would be asked for the server's name, and be shown the
+		// client's certificate.
+		out.DialTLSContext = (&tls.Dialer{NetDialer: dialer, Config: proxyTLS(config, with)}).DialContext
+	}
+	return out, nil
+}
+
+// newStrangeTransport makes the transport to any other host, which learns nothing.
+func newStrangeTransport(config Config, ca string) (*http.Transport, error) {
+	out, err := newTransport(config, certificates{ca: ca})
+	if err != nil {
+		return nil, err
+	}
+	out.TLSClientConfig.ServerName = ""
+	if config.ProxyURL == "" {
+		out.Proxy, out.DialTLSContext = http.ProxyFromEnvironment, nil
+	}
+	return out, nil
+}
+
+// proxyOf is the proxy to the server, nil for none.
+func proxyOf(config Config) (*url.URL, error) {
+	if config.ProxyURL != "" {
+		return parseProxy(config.ProxyURL)
+	}
+	base, err := parseBase(config.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: base})
+	if err != nil {
+		return nil, errors.New("the proxy of the environment is no URL") // which may hold a password
+	}
+	return proxy, nil
+}
+
+// proxyTLS is for connections to a proxy, which the system's certificates vouch for, or
+// those of the server.
+func proxyTLS(config Config, with certificates) *tls.Config {
+	out := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: config.InsecureSkipTLSVerify}
+	if with.ca == "" {
+		return out
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	pool.AppendCertsFromPEM([]byte(with.ca))
+	out.RootCAs = pool
+	return out
 }
 
 // newTLS makes the TLS configuration.

@@ -107,7 +107,7 @@ func TestDeadConnectionIsFound(t *testing.T) {
 
 // Without files nothing is read, and the transport stays.
 func TestTransportStays(t *testing.T) {
-	own, err := newOwnTransports(Config{})
+	own, err := newOwnTransports(Config{BaseURL: "https://server"})
 	if err != nil {
 		t.Fatal(err)
 	}

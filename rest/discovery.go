@@ -57,6 +57,9 @@ func Discover(ctx context.Context, config Config) (*Discovery, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rest: discovery: %w", err)
 	}
+	if config.HTTPClient == nil {
+		defer s.client.CloseIdleConnections()
+	}
 	d := &discoverer{server: s, failed: map[string]error{}}
 	return d.discover(ctx)
 }

@@ -342,6 +342,20 @@ func TestExecPluginThatCannotBe(t *testing.T) {
 		}
 		wantDiscreet(t, err)
 	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func(before *os.File) { os.Stdin = before; _ = null.Close() }(os.Stdin)
+	os.Stdin = null
+	plugin, err := rest.NewExecPlugin("x", rest.ExecPluginOptions{InteractiveMode: "Always"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = collect(t.Context(), newClient[*Secret](t, rest.Config{BaseURL: "http://127.0.0.1:1", Exec: plugin}))
+	if err == nil || !strings.Contains(err.Error(), "credential plugin x: needs a terminal") {
+		t.Errorf("without a terminal: %v", err)
+	}
 	if _, err := rest.NewExecPlugin("", rest.ExecPluginOptions{}); err == nil {
 		t.Error("no command: no error")
 	}

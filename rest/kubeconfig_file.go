@@ -116,11 +116,7 @@ type envVar struct {
 // readKubeconfigs reads files and merges them. One that is missing is an error if it was
 // asked for by name.
 func readKubeconfigs(paths []string, named bool) (*kubeconfigs, error) {
-	k := &kubeconfigs{
-		clusters: entries{"cluster", map[string]entry{}},
-		users:    entries{"user", map[string]entry{}},
-		contexts: entries{"context", map[string]entry{}},
-	}
+	k := newKubeconfigs()
 	for _, path := range paths {
 		if slices.Contains(k.paths, path) {
 			continue // listed twice
@@ -142,6 +138,14 @@ func readKubeconfigs(paths []string, named bool) (*kubeconfigs, error) {
 		return nil, fmt.Errorf("%w: none of %s", ErrNoKubeconfig, strings.Join(paths, ", "))
 	}
 	return k, nil
+}
+
+func newKubeconfigs() *kubeconfigs {
+	return &kubeconfigs{
+		clusters: entries{"cluster", map[string]entry{}},
+		users:    entries{"user", map[string]entry{}},
+		contexts: entries{"context", map[string]entry{}},
+	}
 }
 
 // merge adds what other files have not said before.
@@ -242,6 +246,10 @@ func readKubeconfig(path string) (*kubeconfigFile, error) {
 	if len(text) > maxKubeconfig {
 		return nil, fmt.Errorf("larger than %d bytes", maxKubeconfig)
 	}
+	return parseKubeconfig(text)
+}
+
+func parseKubeconfig(text []byte) (*kubeconfigFile, error) {
 	data, err := yaml.YAMLToJSON(text)
 	if err != nil {
 		return nil, yamlError(err)

@@ -136,11 +136,13 @@ func TestKubeconfigThatCannotBe(t *testing.T) {
 		`context "": current-context is not set`:               "contexts: []",
 		`two entries for user "u"`:                             "users: [{name: u}, {name: u}]",
 		`invalid YAML at or near line 2`:                       "a: b\n" + marker + ": c: d",
-		`: object does not fit its type`:                       "- " + marker,
-		`of kind Pod, and no Config`:                           "kind: Pod\ntoken: " + marker,
-		`of unreadable kind, and no Config`:                    "kind: " + marker,
-		`apiVersion is not v1`:                                 "apiVersion: " + marker,
-		`larger than 16777216 bytes`:                           strings.Repeat("#"+marker+"\n", 1<<20),
+		`: invalid YAML`: "a: &a [" + strings.Repeat("x,", 1000) + "]\nb: &b [" + strings.Repeat("*a,", 1000) + "]\nc: &c [" + strings.Repeat("*b,", 1000) + "]\n" +
+			"d: [" + strings.Repeat("*c,", 1000) + "]",
+		`: object does not fit its type`:    "- " + marker,
+		`of kind Pod, and no Config`:        "kind: Pod\ntoken: " + marker,
+		`of unreadable kind, and no Config`: "kind: " + marker,
+		`apiVersion is not v1`:              "apiVersion: " + marker,
+		`larger than 16777216 bytes`:        strings.Repeat("#"+marker+"\n", 1<<20),
 	} {
 		path := writeFile(t, dir, "config", text)
 		_, _, err := rest.LoadKubeconfig(rest.KubeconfigOptions{Path: path})

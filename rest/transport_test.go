@@ -17,6 +17,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -212,16 +214,80 @@ func TestProxies(t *testing.T) {
 	}
 }
 
+// A proxy by https has a name of its own, and does not get the certificate of the client.
+func TestProxyOverTLS(t *testing.T) {
+	certFile, keyFile := keyPair(t, t.TempDir(), "me")
+	target := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if len(req.TLS.PeerCertificates) != 1 || req.Header.Get("Authorization") == "" {
+			t.Error("not sent to the server itself")
+		}
+		answerJSON(typed)(w, req)
+	}))
+	target.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	target.StartTLS()
+	defer target.Close()
+	tunnels := 0
+	proxy := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		tunnels++
+		if req.Method != http.MethodConnect || len(req.TLS.PeerCertificates) > 0 || req.TLS.ServerName != "localhost" || req.Header.Get("Authorization") != "" {
+			t.Errorf("%s, %d certificates, for %q: %v", req.Method, len(req.TLS.PeerCertificates), req.TLS.ServerName, req.Header)
+		}
+		tunnel(t, w, target.Listener.Addr().String())
+	}))
+	proxy.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	proxy.Config.ErrorLog = quiet()
+	proxy.StartTLS()
+	defer proxy.Close()
+	config := rest.Config{
+		BaseURL: "https://kubernetes.invalid", TLSServerName: "example.com", CAData: certificateOf(target), BearerToken: "secret",
+		CertFile: certFile, KeyFile: keyFile,
+		ProxyURL: "https://localhost:" + strings.Split(proxy.Listener.Addr().String(), ":")[1],
+	}
+	_, _, err := collect(t.Context(), newClient[*Secret](t, config))
+	var untrusted *tls.CertificateVerificationError
+	if !errors.As(err, &untrusted) {
+		t.Errorf("the proxy's certificate is of another name: %v", err)
+	}
+	config.InsecureSkipTLSVerify, config.CAData = true, nil
+	if _, _, err := collect(t.Context(), newClient[*Secret](t, config)); err != nil || tunnels != 1 {
+		t.Errorf("%d tunnels: %v", tunnels, err)
+	}
+}
+
+// tunnel joins a request to a server.
+func tunnel(t *testing.T, w http.ResponseWriter, address string) {
+	there, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+	here, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	go func() {
+		_, _ = io.Copy(there, buffered)
+		_ = there.Close()
+	}()
+	go func() {
+		_, _ = io.Copy(here, there)
+		_ = here.Close()
+	}()
+}
+
 func TestUserAgent(t *testing.T) {
 	var asked recorder
 	server := serve(t, asked.record(answerJSON(typed)))
-	for given, want := range map[string]string{"mine/1.0": "mine/1.0", "": "rest.test (linux/amd64) informer"} {
+	ours := filepath.Base(os.Args[0]) + " (" + goruntime.GOOS + "/" + goruntime.GOARCH + ") informer"
+	for given, want := range map[string]string{"mine/1.0": "mine/1.0", "": ours} {
 		client := newClient[*Secret](t, rest.Config{BaseURL: server.URL, UserAgent: given})
 		if _, _, err := collect(t.Context(), client); err != nil {
 			t.Fatal(err)
 		}
 		got := asked.all()[len(asked.all())-1].Header.Get("User-Agent")
-		if got != want && (given != "" || !strings.HasSuffix(got, ") informer")) {
+		if got != want {
 			t.Errorf("%q: %q", given, got)
 		}
 	}
