@@ -17,7 +17,6 @@ import (
 	"github.com/informerkit/informer/rest"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -125,9 +124,9 @@ func TestWarnings(t *testing.T) {
 		defer mu.Unlock()
 		told = append(told, warning)
 	}
-	client := must(rest.New[*corev1.Endpoints](config, rest.Resource{Version: "v1", Resource: "endpoints"}))(t)
+	client := must(rest.New[*metav1.PartialObjectMetadata](config, rest.Resource{Version: "v1", Resource: "endpoints"}))(t)
 	for range 2 {
-		list := must(client.List(t.Context(), metav1.ListOptions{}))(t).(*informer.ObjectList[*corev1.Endpoints])
+		list := must(client.List(t.Context(), metav1.ListOptions{}))(t).(*informer.ObjectList[*metav1.PartialObjectMetadata])
 		must(client.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion}))(t).Stop()
 	}
 	mu.Lock()
