@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +52,17 @@ func (p plainly) RoundTrip(req *http.Request) (*http.Response, error) {
 	return p.RoundTripper.RoundTrip(req)
 }
 
+// counting counts requests.
+type counting struct {
+	http.RoundTripper
+	n *atomic.Int64
+}
+
+func (c counting) RoundTrip(req *http.Request) (*http.Response, error) {
+	c.n.Add(1)
+	return c.RoundTripper.RoundTrip(req)
+}
+
 // TestDiscovery: a built-in resource and a custom one by each of their names, in both forms that
 // the server has.
 func TestDiscovery(t *testing.T) {
@@ -86,6 +98,13 @@ func TestDiscovery(t *testing.T) {
 		if _, err := found.Find("squids"); !errors.Is(err, rest.ErrResourceNotFound) || len(found.Failed()) > 0 {
 			t.Errorf("%s: what is not there: %v", form, err)
 		}
+	}
+	var requests atomic.Int64
+	counted := *cluster.Client(t, cluster.Token)
+	counted.Transport = counting{counted.Transport, &requests}
+	must(rest.Discover(t.Context(), rest.Config{BaseURL: cluster.URL, HTTPClient: &counted}))(t)
+	if n := requests.Load(); n != 2 {
+		t.Errorf("%d requests; want one for the core group and one for all others", n)
 	}
 	one, other := discoverUntil(t, restConfig(), "octopodes").Resources(), discoverUntil(t, old, "octopodes").Resources()
 	if fmt.Sprint(one) != fmt.Sprint(other) || !reflect.DeepEqual(one, other) {

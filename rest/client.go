@@ -118,8 +118,9 @@ func (c *Client[T]) String() string { return c.endpoint.resource.String() }
 // called on the goroutine of the caller.
 //
 // Errors: an *apierrors.StatusError for what the server refused; informer.ErrNotAList and
-// informer.ErrTable; ErrContentType, ErrMalformed, ErrItemTooLarge and ErrNoIdentity;
-// io.ErrUnexpectedEOF for a body that breaks off; the error of yield as it is.
+// informer.ErrTable; ErrContentType, ErrMalformed, ErrItemTooLarge, ErrListTooLarge and
+// ErrNoIdentity; io.ErrUnexpectedEOF for a body that breaks off; ErrListTimeout; the error of
+// yield as it is.
 func (c *Client[T]) ListStream(ctx context.Context, options metav1.ListOptions, known func(item metav1.Object, hash uint64) bool, yield func(obj runtime.Object) error) (metav1.ListMeta, error) {
 	meta, err := c.listStream(ctx, options, &lister[T]{form: c.form, known: known, yield: yield})
 	if ours, ok := err.(yieldError); ok {

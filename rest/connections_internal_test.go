@@ -77,7 +77,7 @@ func TestDeadConnectionIsFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			own := client.endpoint.auth.transports.(*ownTransports)
-			own.now.DialContext = network.dial
+			own.now.DialContext, own.now.Proxy = network.dial, nil
 			w, err := client.Watch(t.Context(), metav1.ListOptions{})
 			if err != nil {
 				t.Fatal(err)

@@ -76,7 +76,8 @@ func run(ctx context.Context, out io.Writer, args ...string) error {
 	return follow(ctx, out, t)
 }
 
-// reach finds out how to reach the server: as the flags say, or a kubeconfig.
+// reach finds out how to reach the server: as the flags say, or a kubeconfig, or in a pod
+// the service account.
 func (t *target) reach(where rest.KubeconfigOptions, given map[string]bool) error {
 	switch {
 	case given["server"] && (given["kubeconfig"] || given["context"]):
@@ -87,6 +88,11 @@ func (t *target) reach(where rest.KubeconfigOptions, given map[string]bool) erro
 		return errors.New("-token-file and -ca-file need -server")
 	}
 	config, namespace, err := rest.LoadKubeconfig(where)
+	if errors.Is(err, rest.ErrNoKubeconfig) && !given["kubeconfig"] && !given["context"] {
+		if inPod, podErr := rest.InClusterConfig(); podErr == nil {
+			config, err = inPod, nil
+		}
+	}
 	if err != nil {
 		return err
 	}
