@@ -172,17 +172,6 @@ func TestExecPluginAnswers(t *testing.T) {
 	head := `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":`
 	quote := func(s string) string { out, _ := json.Marshal(s); return string(out) }
 	for name, row := range map[string]struct{ answer, want string }{
-		"nothing":            {"", "answer: "},
-		"no JSON":            {marker, "answer: "},
-		"another kind":       {`{"kind":"Pod","apiVersion":"` + marker + `"}`, "of kind Pod, and no ExecCredential"},
-		"another version":    {`{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1","status":{"token":"` + marker + `"}}`, "another apiVersion than"},
-		"no status":          {`{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1"}`, "no status"},
-		"empty":              {head + `{}}`, "neither token nor certificate"},
-		"no token":           {head + `{"token":"` + marker + `\n"}}`, "that no token has"},
-		"another type":       {head + `{"token":["` + marker + `"]}}`, `at "/status/token"`},
-		"no time":            {head + `{"token":"` + marker + `","expirationTimestamp":"` + marker + `"}}`, `at "/status/expirationTimestamp"`},
-		"half":               {head + `{"clientCertificateData":"` + marker + `"}}`, "certificate without key"},
-		"no certificate":     {head + `{"clientCertificateData":"` + marker + `","clientKeyData":"` + marker + `"}}`, "no certificate in it"},
 		"no key":             {head + `{"clientCertificateData":` + quote(cert) + `,"clientKeyData":"` + marker + `"}}`, "no private key"},
 		"neither of another": {head + `{"clientCertificateData":` + quote(cert) + `,"clientKeyData":"-----BEGIN PRIVATE KEY-----\n` + b64(marker) + `\n-----END PRIVATE KEY-----\n"}}`, "cannot be read, or are not of each other"},
 		"too much":           {strings.Repeat(marker, 100_000), "answer of more than 1048576 bytes"},
