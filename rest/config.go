@@ -194,7 +194,7 @@ func (c Config) checkWho() error {
 	case strings.ContainsFunc(c.BearerToken, notInToken):
 		return errors.New("BearerToken has characters that no token has")
 	case strings.Contains(c.Username, ":"):
-		return errors.New("Username has a colon in it") // RFC 7617, section 2
+		return errors.New("a Username has no colon in it") // RFC 7617, section 2
 	}
 	return c.Impersonate.check()
 }
@@ -206,11 +206,11 @@ func (i Impersonation) check() error {
 	}
 	for _, value := range values {
 		if strings.ContainsFunc(value, notInHeader) {
-			return errors.New("Impersonate has control characters in it")
+			return errors.New("a value of Impersonate has control characters in it")
 		}
 	}
 	if i.User == "" && (i.UID != "" || len(i.Groups) > 0 || len(i.Extra) > 0) {
-		return errors.New("Impersonate needs a User")
+		return errors.New("no User in Impersonate")
 	}
 	return nil
 }

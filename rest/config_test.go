@@ -280,3 +280,28 @@ func TestRefusedTokenIsNotQuoted(t *testing.T) {
 	}
 	wantDiscreet(t, err)
 }
+
+func TestWhoThatCannotBe(t *testing.T) {
+	plugin, err := rest.NewExecPlugin("x", rest.ExecPluginOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, config := range map[string]rest.Config{
+		"no colon":                          {Username: "a:" + marker},
+		"Username and Exec exclude":         {Username: "a", BearerToken: marker},
+		"a bearer token, Username and Exec": {Exec: plugin, BearerToken: marker},
+		"value of Impersonate has control":  {Impersonate: rest.Impersonation{User: marker + "\n"}},
+		"no User in Impersonate":            {Impersonate: rest.Impersonation{Groups: []string{marker}}},
+		"CertData and KeyData go together":  {CertData: []byte(marker)},
+		"CertFile and CertData exclude":     {CertFile: "a", KeyFile: "b", CertData: []byte(marker), KeyData: []byte(marker)},
+		"HTTPClient and the TLS fields or":  {HTTPClient: http.DefaultClient, ProxyURL: "http://a"},
+		"MaxListSize is negative":           {MaxListSize: -1},
+	} {
+		config.BaseURL = "https://localhost"
+		_, err := rest.New[*Secret](config, secrets(""))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q: %v", want, err)
+		}
+		wantDiscreet(t, err)
+	}
+}
