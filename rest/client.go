@@ -62,27 +62,21 @@ func newClient[T informer.Object](config Config, resource Resource) (*Client[T],
 	if err != nil {
 		return nil, err
 	}
-	config, base, err := config.withDefaults()
+	name := schema.GroupResource{Group: resource.Group, Resource: resource.Resource}
+	server, err := newServer(config, name.String())
 	if err != nil {
 		return nil, err
 	}
-	collection, err := resource.url(base)
+	collection, err := resource.url(server.base)
 	if err != nil {
 		return nil, err
 	}
-	tokens := &tokens{fixed: config.BearerToken, file: config.BearerTokenFile}
-	httpClient, err := newHTTPClient(config, base, tokens)
-	if err != nil {
-		return nil, err
-	}
+	config = server.config
 	c := &Client[T]{form: form, max: config.MaxItemSize, endpoint: &endpoint{
-		client:     httpClient,
-		tokens:     tokens,
-		url:        collection,
-		resource:   schema.GroupResource{Group: resource.Group, Resource: resource.Resource},
-		userAgent:  config.UserAgent,
-		compressed: !config.DisableCompression,
-		encoding:   config.Encoding,
+		server:   server,
+		url:      collection,
+		resource: name,
+		encoding: config.Encoding,
 	}}
 	if form.codecs[config.Encoding] == nil {
 		c.endpoint.encoding = JSON
@@ -124,8 +118,9 @@ func (c *Client[T]) String() string { return c.endpoint.resource.String() }
 // called on the goroutine of the caller.
 //
 // Errors: an *apierrors.StatusError for what the server refused; informer.ErrNotAList and
-// informer.ErrTable; ErrContentType, ErrMalformed, ErrItemTooLarge and ErrNoIdentity;
-// io.ErrUnexpectedEOF for a body that breaks off; the error of yield as it is.
+// informer.ErrTable; ErrContentType, ErrMalformed, ErrItemTooLarge, ErrListTooLarge and
+// ErrNoIdentity; io.ErrUnexpectedEOF for a body that breaks off; ErrListTimeout; the error of
+// yield as it is.
 func (c *Client[T]) ListStream(ctx context.Context, options metav1.ListOptions, known func(item metav1.Object, hash uint64) bool, yield func(obj runtime.Object) error) (metav1.ListMeta, error) {
 	meta, err := c.listStream(ctx, options, &lister[T]{form: c.form, known: known, yield: yield})
 	if ours, ok := err.(yieldError); ok {

@@ -33,22 +33,22 @@ func TestConfigThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, config := range map[string]rest.Config{
-		"BaseURL is required":                         {},
-		"BaseURL is not a URL":                        {BaseURL: "http://" + marker + "\x7f"},
-		"needs http:// or https://":                   {BaseURL: "localhost:6443"},
-		"scheme, host and path":                       {BaseURL: "https://user:" + marker + "@localhost"},
-		"BearerToken and BearerTokenFile":             {BaseURL: base, BearerToken: "a", BearerTokenFile: "b"},
-		"characters that no token has":                {BaseURL: base, BearerToken: marker + "\n"},
-		"CertFile and KeyFile go together":            {BaseURL: base, CertFile: "a"},
-		"HTTPClient and the TLS fields":               {BaseURL: base, HTTPClient: http.DefaultClient, InsecureSkipTLSVerify: true},
-		"InsecureSkipTLSVerify and a CA":              {BaseURL: base, CAFile: "a", InsecureSkipTLSVerify: true},
-		"CAFile and CAData":                           {BaseURL: base, CAFile: "a", CAData: []byte("b")},
-		"MaxItemSize is negative":                     {BaseURL: base, MaxItemSize: -1},
-		"CA file: open " + absent:                     {BaseURL: base, CAFile: absent},
-		"CA " + noPEM + ": no certificate":            {BaseURL: base, CAFile: noPEM},
-		"CA : no certificate":                         {BaseURL: base, CAData: []byte(marker)},
-		"client certificate " + absent + ": open":     {BaseURL: base, CertFile: absent, KeyFile: absent},
-		"client certificate " + noPEM + ": tls: fail": {BaseURL: base, CertFile: noPEM, KeyFile: noPEM},
+		"BaseURL is required":                                    {},
+		"BaseURL is not a URL":                                   {BaseURL: "http://" + marker + "\x7f"},
+		"needs http:// or https://":                              {BaseURL: "localhost:6443"},
+		"scheme, host and path":                                  {BaseURL: "https://user:" + marker + "@localhost"},
+		"BearerToken and BearerTokenFile":                        {BaseURL: base, BearerToken: "a", BearerTokenFile: "b"},
+		"characters that no token has":                           {BaseURL: base, BearerToken: marker + "\n"},
+		"CertFile and KeyFile go together":                       {BaseURL: base, CertFile: "a"},
+		"HTTPClient and the TLS fields":                          {BaseURL: base, HTTPClient: http.DefaultClient, InsecureSkipTLSVerify: true},
+		"InsecureSkipTLSVerify and a CA":                         {BaseURL: base, CAFile: "a", InsecureSkipTLSVerify: true},
+		"CAFile and CAData":                                      {BaseURL: base, CAFile: "a", CAData: []byte("b")},
+		"MaxItemSize is negative":                                {BaseURL: base, MaxItemSize: -1},
+		"CA file: open " + absent:                                {BaseURL: base, CAFile: absent},
+		"CA " + noPEM + ": no certificate":                       {BaseURL: base, CAFile: noPEM},
+		"CA : no certificate":                                    {BaseURL: base, CAData: []byte(marker)},
+		"client certificate " + absent + ": open":                {BaseURL: base, CertFile: absent, KeyFile: absent},
+		"client certificate " + noPEM + ": no certificate in it": {BaseURL: base, CertFile: noPEM, KeyFile: noPEM},
 	} {
 		_, err := rest.New[*Secret](config, secrets(""))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -279,4 +279,29 @@ func TestRefusedTokenIsNotQuoted(t *testing.T) {
 		t.Error(err)
 	}
 	wantDiscreet(t, err)
+}
+
+func TestWhoThatCannotBe(t *testing.T) {
+	plugin, err := rest.NewExecPlugin("x", rest.ExecPluginOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, config := range map[string]rest.Config{
+		"no colon":                          {Username: "a:" + marker},
+		"Username and Exec exclude":         {Username: "a", BearerToken: marker},
+		"a bearer token, Username and Exec": {Exec: plugin, BearerToken: marker},
+		"value of Impersonate has control":  {Impersonate: rest.Impersonation{User: marker + "\n"}},
+		"no User in Impersonate":            {Impersonate: rest.Impersonation{Groups: []string{marker}}},
+		"CertData and KeyData go together":  {CertData: []byte(marker)},
+		"CertFile and CertData exclude":     {CertFile: "a", KeyFile: "b", CertData: []byte(marker), KeyData: []byte(marker)},
+		"HTTPClient and the TLS fields or":  {HTTPClient: http.DefaultClient, ProxyURL: "http://a"},
+		"MaxListSize is negative":           {MaxListSize: -1},
+	} {
+		config.BaseURL = "https://localhost"
+		_, err := rest.New[*Secret](config, secrets(""))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q: %v", want, err)
+		}
+		wantDiscreet(t, err)
+	}
 }

@@ -3,7 +3,7 @@
 // Package rest reads one collection of a Kubernetes API over net/http, without
 // client-go: a Client is an informer.ListerWatcher and an informer.StreamLister.
 //
-//	config, err := rest.InClusterConfig()
+//	config, err := rest.InClusterConfig() // or rest.LoadKubeconfig
 //	...
 //	pods, err := rest.New[*corev1.Pod](config, rest.Resource{Version: "v1", Resource: "pods"})
 //	...
@@ -13,6 +13,24 @@
 // *metav1.PartialObjectMetadata as metadata alone, for which the server is asked to leave
 // out the rest, and a pointer to a struct with metav1.TypeMeta and metav1.ObjectMeta as
 // that struct.
+//
+// # Servers
+//
+// A Config says how to reach a server. In a pod it is InClusterConfig; elsewhere
+// LoadKubeconfig reads it where kubectl does. Tokens and certificates may rotate: what is
+// in files is read again, and what a credential plugin hands out is renewed when it
+// expires, or is refused with 401. Nothing that proves who asks is sent to another host
+// than that of BaseURL, wherever it redirects to, save by a transport of
+// Config.HTTPClient that does so itself.
+//
+// Discover asks a server what it serves, and finds a resource by a name that a person
+// writes, by a kind, or by a Go type:
+//
+//	served, err := rest.Discover(ctx, config)
+//	...
+//	deployments, err := served.Find("deploy")
+//	...
+//	client, err := rest.New[*appsv1.Deployment](config, deployments.In("default"))
 //
 // # Encodings
 //
@@ -27,8 +45,8 @@
 // objects handed over is one item's bytes, at most Config.MaxItemSize, in a buffer that
 // grows to at most three times that, and about a megabyte of items that up to 8
 // goroutines decode while the next ones are read. Compressed bodies are decompressed as
-// they are read. Strings that repeat, in JSON, and slices of exact length keep the
-// objects small.
+// they are read, and what they become is limited too, by Config.MaxListSize. Strings that
+// repeat, in JSON, and slices of exact length keep the objects small.
 //
 // # Equality with apimachinery
 //
@@ -42,7 +60,8 @@
 // # Errors
 //
 // Errors name the operation and the URL without its query, never a token and never the
-// content of an object. What the server refused is an *apierrors.StatusError, whatever
-// came as its body. The sentinels of this package say what was wrong with an answer that
-// was not refused.
+// content of an object. Config.ListTimeout ends a list that waits too long for the server;
+// a watch ends when the server says or the connection is dead. What the server refused is
+// an *apierrors.StatusError, whatever came as its body. The sentinels of this package say
+// what was wrong with an answer that was not refused.
 package rest

@@ -44,5 +44,13 @@ func encodingOf(header string, asked Encoding) (Encoding, error) {
 	case err != nil:
 		return "", fmt.Errorf("%w: unreadable content type", ErrContentType)
 	}
-	return "", fmt.Errorf("%w but %s", ErrContentType, media)
+	return "", fmt.Errorf("%w but %s", ErrContentType, safeMedia(media))
+}
+
+// safeMedia is a media type for an error message, if it has the form of one.
+func safeMedia(media string) string {
+	if _, name, ok := strings.Cut(media, "/"); !ok || name == "" || len(media) > 127 {
+		return "a content type of no known form"
+	}
+	return media
 }

@@ -3,9 +3,12 @@
 package rest
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/textproto"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -16,15 +19,62 @@ import (
 // ErrNotInCluster is returned by InClusterConfig where the environment of a pod is missing.
 var ErrNotInCluster = errors.New("rest: not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set")
 
+// What is wrong with a kubeconfig.
+var (
+	ErrNoKubeconfig = errors.New("rest: no kubeconfig")
+	ErrKubeconfig   = errors.New("rest: kubeconfig") // its file, context and field follow
+)
+
+// What a server does not serve.
+var (
+	ErrResourceNotFound = errors.New("rest: server has no such resource")
+	ErrNotListable      = errors.New("rest: resource cannot be listed")
+)
+
+// ErrListTimeout is the cause of a list that waited longer for the server than
+// Config.ListTimeout allows.
+var ErrListTimeout = errors.New("rest: server took longer than ListTimeout")
+
+// errPluginCertificate cannot be known before the plugin has answered.
+var errPluginCertificate = errors.New("rest: certificate of a credential plugin and HTTPClient exclude each other")
+
 // What was wrong with an answer. A body that ends too soon is io.ErrUnexpectedEOF, and
 // what is no list at all informer.ErrNotAList or informer.ErrTable.
 var (
 	ErrContentType  = errors.New("rest: answer is in no known encoding")            // by its header: HTML from a proxy
 	ErrMalformed    = errors.New("rest: malformed answer")                          // not JSON, nested too deep, or not gzip
 	ErrItemTooLarge = errors.New("rest: object larger than MaxItemSize")            // an item of a list, or an event
+	ErrListTooLarge = errors.New("rest: answer larger than MaxListSize")            // decompressed
 	ErrNoIdentity   = errors.New("rest: object without readable metadata.name")     // nothing can be concluded from it
 	ErrNotAnObject  = errors.New("rest: a Status or a Table in place of an object") // as the object of an event
 )
+
+// ownError is an error of this package that passes through net/http.
+type ownError struct{ error }
+
+func (e ownError) Unwrap() error { return e.error }
+
+var inQuotes = regexp.MustCompile(`"(\\.|[^"\\])*("|$)`)
+
+// unquoting takes out of an error of net/http what the server sent, of which it quotes what
+// it cannot read. An error that quotes nothing stays as it is, and so does one about a
+// certificate, whose names are no content.
+func unquoting(err error) error {
+	var own ownError
+	var certificate *tls.CertificateVerificationError
+	if errors.As(err, &own) || errors.As(err, &certificate) {
+		return err
+	}
+	var protocol textproto.ProtocolError
+	if errors.As(err, &protocol) {
+		return errors.New("malformed header of HTTP")
+	}
+	text := err.Error()
+	if bare := inQuotes.ReplaceAllString(text, "…"); bare != text {
+		return errors.New(bare)
+	}
+	return err
+}
 
 // errSchema is an object that is sound JSON and does not fit its Go type.
 var errSchema = errors.New("object does not fit its type")

@@ -3,15 +3,12 @@
 package rest
 
 import (
-	"compress/flate"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,16 +17,117 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// server is what the requests of one Config have in common.
+type server struct {
+	config   Config // with its defaults
+	base     *url.URL
+	client   *http.Client
+	auth     *authorizer
+	warnings *warnings
+}
+
+// newServer checks a configuration. name is what the requests ask for.
+func newServer(config Config, name string) (*server, error) {
+	config, base, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	client, auth, err := newHTTPClient(config, base)
+	if err != nil {
+		return nil, err
+	}
+	return &server{config: config, base: base, client: client, auth: auth, warnings: newWarnings(config, name)}, nil
+}
+
+// call is a request that reads something.
+type call struct {
+	url    *url.URL
+	accept string
+	stream bool // a watch: no timeout, no limit in all, no compression
+	about  schema.GroupResource
+}
+
+// get sends a request and returns a good answer with its body decompressed, which the
+// caller closes.
+func (s *server) get(ctx context.Context, c call) (*http.Response, error) {
+	if c.stream || s.config.ListTimeout < 0 {
+		return s.exchange(ctx, c)
+	}
+	ctx, p := newPatience(ctx, s.config.ListTimeout)
+	resp, err := s.exchange(ctx, c)
+	p.pause()
+	if err != nil {
+		defer p.end()
+		return nil, p.explain(err)
+	}
+	resp.Body = &patientBody{ReadCloser: resp.Body, patience: p}
+	return resp, nil
+}
+
+// exchange is get without a timeout.
+func (s *server) exchange(ctx context.Context, c call) (*http.Response, error) {
+	resp, err := s.send(ctx, c)
+	if err != nil {
+		return nil, s.blame(err)
+	}
+	s.warnings.read(ctx, resp.Header)
+	body, err := decompress(resp)
+	if resp.StatusCode/100 != 2 {
+		if err != nil {
+			body = http.NoBody // the code says enough
+		}
+		err = s.blame(statusError(resp, body, c.about))
+	}
+	if err != nil {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	if !c.stream {
+		body = &limited{ReadCloser: body, left: s.config.MaxListSize, max: s.config.MaxListSize}
+	}
+	resp.Body = body
+	return resp, nil
+}
+
+func (s *server) send(ctx context.Context, c call) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url.String(), nil)
+	if err != nil {
+		return nil, bare(err)
+	}
+	req.Header.Set("Accept", c.accept)
+	req.Header.Set("User-Agent", s.config.UserAgent)
+	// Said in any case, for otherwise a transport may ask by itself, and for a watch too.
+	req.Header.Set("Accept-Encoding", "identity")
+	if !s.config.DisableCompression && !c.stream {
+		req.Header.Set("Accept-Encoding", "gzip")
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return nil, bare(err)
+	}
+	return resp, nil
+}
+
+// blame adds to an error why what the server was shown may be out of date, if so.
+func (s *server) blame(err error) error {
+	var none *unanswered
+	refused := apierrors.IsUnauthorized(err)
+	if fault := s.auth.credentials.fault(); fault != nil && refused && !errors.Is(err, fault) {
+		err = fmt.Errorf("%w: %w", err, fault)
+	}
+	if fault := s.auth.transports.fault(); fault != nil && (refused || errors.As(err, &none)) {
+		err = fmt.Errorf("%w: %w", err, fault)
+	}
+	return err
+}
+
 // endpoint is one collection on one server, whatever its objects are read as.
 type endpoint struct {
-	client     *http.Client
-	tokens     *tokens
-	url        *url.URL // of the collection
-	resource   schema.GroupResource
-	userAgent  string
-	compressed bool // ask for compressed lists
-	encoding   Encoding
-	plain      atomic.Bool // the server refused encoding: JSON from now on
+	*server
+	url      *url.URL // of the collection
+	resource schema.GroupResource
+	encoding Encoding
+	plain    atomic.Bool // the server refused encoding: JSON from now on
 }
 
 // request is what differs between a list and a watch.
@@ -56,96 +154,47 @@ func (e *endpoint) open(ctx context.Context, r request) (io.ReadCloser, Encoding
 }
 
 func (e *endpoint) openAs(ctx context.Context, r request, encoding Encoding) (io.ReadCloser, Encoding, error) {
-	resp, err := e.send(ctx, r, encoding)
+	query, err := queryparams.Convert(&r.options)
 	if err != nil {
 		return nil, "", err
 	}
-	var got Encoding
-	body, err := decompress(resp)
-	switch {
-	case resp.StatusCode/100 != 2:
-		if err != nil {
-			body = http.NoBody // the code says enough
-		}
-		err = e.blameToken(statusError(resp, body, e.resource))
-	case err == nil:
-		got, err = encodingOf(resp.Header.Get("Content-Type"), encoding)
+	u := *e.url
+	u.RawQuery = query.Encode()
+	resp, err := e.get(ctx, call{url: &u, accept: r.accept(encoding, r.operation), stream: r.operation == "watch", about: e.resource})
+	if err != nil {
+		return nil, "", err
 	}
+	got, err := encodingOf(resp.Header.Get("Content-Type"), encoding)
 	if err != nil {
 		_ = resp.Body.Close()
 		return nil, "", err
 	}
-	return body, got, nil
-}
-
-// send sends a request, and once more if it was refused for a token that has been
-// replaced since.
-func (e *endpoint) send(ctx context.Context, r request, encoding Encoding) (*http.Response, error) {
-	resp, err := e.sendOnce(ctx, r, encoding)
-	if err != nil || resp.StatusCode != http.StatusUnauthorized {
-		return resp, err
-	}
-	if changed, _ := e.tokens.reload(ctx); !changed {
-		return resp, nil // blameToken adds the error of reload
-	}
-	_ = resp.Body.Close()
-	return e.sendOnce(ctx, r, encoding)
-}
-
-func (e *endpoint) sendOnce(ctx context.Context, r request, encoding Encoding) (*http.Response, error) {
-	query, err := queryparams.Convert(&r.options)
-	if err != nil {
-		return nil, err
-	}
-	u := *e.url
-	u.RawQuery = query.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return nil, bare(err)
-	}
-	req.Header.Set("Accept", r.accept(encoding, r.operation))
-	req.Header.Set("User-Agent", e.userAgent)
-	// Said in any case, for otherwise a transport may ask by itself, and for a watch too.
-	req.Header.Set("Accept-Encoding", "identity")
-	if e.compressed && r.operation == "list" {
-		req.Header.Set("Accept-Encoding", "gzip")
-	}
-	resp, err := e.client.Do(req)
-	if err != nil {
-		return nil, bare(err)
-	}
-	return resp, nil
+	return resp.Body, got, nil
 }
 
 // describe names operation and URL in an error, without the query.
-func (e *endpoint) describe(ctx context.Context, operation string, err error) error {
+func describe(ctx context.Context, operation string, u *url.URL, err error) error {
 	if err == nil {
 		return nil
 	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", cause, err)
 	}
-	return fmt.Errorf("%s %s: %w", operation, e.url, err)
+	return fmt.Errorf("%s %s: %w", operation, u, err)
 }
 
-// blameToken adds to a 401 that the token file cannot be read, if so.
-func (e *endpoint) blameToken(err error) error {
-	e.tokens.mu.Lock()
-	fault := e.tokens.fault
-	e.tokens.mu.Unlock()
-	if fault == nil || !apierrors.IsUnauthorized(err) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", err, fault)
+// describe names operation and URL in an error, without the query.
+func (e *endpoint) describe(ctx context.Context, operation string, err error) error {
+	return describe(ctx, operation, e.url, err)
 }
 
-// bare takes the URL with its query off an error of net/http.
+// bare takes the URL with its query off an error of net/http, and what it quotes.
 func bare(err error) error {
 	var urlError *url.Error
 	if errors.As(err, &urlError) {
-		return &unanswered{err: urlError.Err, timeout: urlError.Timeout()}
+		return &unanswered{err: unquoting(urlError.Err), timeout: urlError.Timeout()}
 	}
-	return err
+	return unquoting(err)
 }
 
 // unanswered is the error of a request that did not get an answer. It is a net.Error,
@@ -159,43 +208,3 @@ func (e *unanswered) Error() string   { return e.err.Error() }
 func (e *unanswered) Unwrap() error   { return e.err }
 func (e *unanswered) Timeout() bool   { return e.timeout }
 func (e *unanswered) Temporary() bool { return true }
-
-// decompress returns the body of an answer as it was before its transfer.
-func decompress(resp *http.Response) (io.ReadCloser, error) {
-	switch encoding := strings.ToLower(resp.Header.Get("Content-Encoding")); encoding {
-	case "", "identity":
-		return resp.Body, nil
-	case "gzip", "x-gzip":
-		return &gunzip{body: resp.Body}, nil
-	}
-	return nil, fmt.Errorf("%w: unknown content encoding", ErrContentType)
-}
-
-// gunzip decompresses a body as it is read. The header is read with the first byte, not
-// when the answer comes, for the first event of a watch may take long.
-type gunzip struct {
-	body   io.ReadCloser
-	reader *gzip.Reader
-	err    error
-}
-
-// Read implements io.Reader.
-func (g *gunzip) Read(p []byte) (n int, err error) {
-	if g.err != nil {
-		return 0, g.err
-	}
-	if g.reader == nil {
-		g.reader, g.err = gzip.NewReader(g.body)
-	}
-	if g.err == nil {
-		n, g.err = g.reader.Read(p)
-	}
-	var corrupt flate.CorruptInputError
-	if errors.As(g.err, &corrupt) || errors.Is(g.err, gzip.ErrHeader) || errors.Is(g.err, gzip.ErrChecksum) {
-		g.err = fmt.Errorf("%w: %w", ErrMalformed, g.err)
-	}
-	return n, g.err
-}
-
-// Close implements io.Closer.
-func (g *gunzip) Close() error { return g.body.Close() }

@@ -38,6 +38,7 @@ func statusError(resp *http.Response, body io.Reader, resource schema.GroupResou
 		return &apierrors.StatusError{ErrStatus: *status}
 	}
 	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	media = safeMedia(media)
 	if err != nil {
 		media = "no content type"
 	}

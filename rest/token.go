@@ -19,54 +19,59 @@ import (
 // shortest life that it allows: https://kubernetes.io/docs/concepts/storage/projected-volumes/
 const tokenLife = time.Minute
 
-// tokens is where the bearer token comes from.
+// tokens is where the bearer token comes from that is in a file.
 type tokens struct {
-	fixed string
-	file  string
+	file string
 
 	mu    sync.Mutex
 	last  string    // the last token that could be read
 	read  time.Time // when the file was last read, or tried
-	fault error     // of the last try
+	cause error     // of the last try
 }
 
-// current returns the token to send, "" for none.
-func (t *tokens) current(ctx context.Context) (string, error) {
-	if t.file == "" {
-		return t.fixed, nil
-	}
+// current returns the token to send.
+func (t *tokens) current(ctx context.Context) (credential, error) {
 	t.mu.Lock()
 	last, fresh := t.last, t.last != "" && time.Since(t.read) < tokenLife
 	t.mu.Unlock()
 	if fresh {
-		return last, nil
+		return bearer(last), nil
 	}
-	_, err := t.reload(ctx)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.last != "" {
-		return t.last, nil
+	last, err := t.reload(ctx)
+	if last == "" {
+		return credential{}, err
 	}
-	return "", err
+	return bearer(last), nil
 }
 
-// reload reads the file now and reports whether it holds another token than before.
-func (t *tokens) reload(ctx context.Context) (changed bool, err error) {
-	if t.file == "" {
-		return false, nil
-	}
+// renew reads the file now.
+func (t *tokens) renew(ctx context.Context, refused credential) bool {
+	last, _ := t.reload(ctx)
+	return last != "" && bearer(last) != refused
+}
+
+// fault is why the file could not be read the last time.
+func (t *tokens) fault() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.cause
+}
+
+// reload reads the file now and returns the last token that could be read.
+func (t *tokens) reload(ctx context.Context) (last string, err error) {
 	token, err := readToken(t.file)
 	t.mu.Lock()
-	before, first := t.last, err != nil && t.fault == nil
-	t.read, t.fault = time.Now(), err
+	before, first := t.last, err != nil && t.cause == nil
+	t.read, t.cause = time.Now(), err
 	if err == nil {
 		t.last = token
 	}
+	last = t.last
 	t.mu.Unlock()
 	if first && before != "" {
 		klog.FromContext(ctx).Error(err, "Bearer token file cannot be read, sending its last token on")
 	}
-	return err == nil && token != before, err
+	return last, err
 }
 
 // readToken reads a token file. Its errors name the file and nothing that is in it.

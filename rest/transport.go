@@ -3,129 +3,131 @@
 package rest
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
-	"fmt"
+	"context"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
+	"slices"
 	"strings"
-	"time"
 )
 
 // newHTTPClient makes the client of a Config whose defaults are applied: the given one or
-// one of its own, with the bearer token added to what goes to the server itself.
-func newHTTPClient(config Config, base *url.URL, tokens *tokens) (*http.Client, error) {
-	var client http.Client
-	if config.HTTPClient != nil {
-		client = *config.HTTPClient // a copy: the caller's stays as it is
-	} else {
-		transport, err := newTransport(config)
+// one of its own, which proves to the server itself, and to no other, who asks.
+func newHTTPClient(config Config, base *url.URL) (*http.Client, *authorizer, error) {
+	auth := &authorizer{
+		origin:      origin(base),
+		credentials: newCredentials(config),
+		impersonate: config.Impersonate.header(),
+	}
+	if config.HTTPClient == nil {
+		own, err := newOwnTransports(config)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		client.Transport = transport
+		auth.transports = own
+		return &http.Client{Transport: auth}, auth, nil
 	}
-	if client.Transport == nil {
-		client.Transport = http.DefaultTransport
+	client := *config.HTTPClient // a copy: the caller's stays as it is
+	given := givenTransport{client.Transport}
+	if given.RoundTripper == nil {
+		given.RoundTripper = http.DefaultTransport
 	}
-	if tokens.fixed != "" || tokens.file != "" {
-		client.Transport = &authorizer{next: client.Transport, tokens: tokens, origin: origin(base)}
-	}
-	return &client, nil
+	auth.transports = given
+	client.Transport = auth
+	return &client, auth, nil
 }
 
-// newTransport makes the transport where the client is our own. Nothing limits how long a
-// request takes, which is for ctx and, in a watch, for the server to say; what is limited
-// is the time until a connection stands or is known to be dead.
-func newTransport(config Config) (*http.Transport, error) {
-	tlsConfig, err := newTLS(config)
-	if err != nil {
-		return nil, err
-	}
-	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        tlsConfig,
-		TLSHandshakeTimeout:    10 * time.Second,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
-		MaxResponseHeaderBytes: 1 << 20,
-		ReadBufferSize:         readBuffer,
-		IdleConnTimeout:        90 * time.Second,
-		MaxIdleConnsPerHost:    4,
-		DisableCompression:     true, // done here, for any client, and while it streams
-	}, nil
+// transports is what requests go through.
+type transports interface {
+	// host is for requests to the server itself.
+	host(ctx context.Context, c credential) (http.RoundTripper, error)
+	// stranger is for requests to another host, which learns nothing of the credential.
+	stranger() (http.RoundTripper, error)
+	// fault is what is wrong with files that were good before; nil: nothing.
+	fault() error
+	CloseIdleConnections()
 }
 
-// newTLS makes the TLS configuration. The files are read once here even where they are
-// read again later, so that a wrong path is found at once.
-func newTLS(config Config) (*tls.Config, error) {
-	out := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: config.InsecureSkipTLSVerify}
-	pem := config.CAData
-	if config.CAFile != "" {
-		if len(pem) > 0 {
-			return nil, errors.New("CAFile and CAData exclude each other")
-		}
-		var err error
-		if pem, err = os.ReadFile(config.CAFile); err != nil {
-			return nil, fmt.Errorf("CA file: %w", err)
-		}
-	}
-	if len(pem) > 0 || config.CAFile != "" {
-		out.RootCAs = x509.NewCertPool()
-		if !out.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("CA %s: no certificate in it", config.CAFile)
-		}
-	}
-	if config.CertFile == "" {
-		return out, nil
-	}
-	load := func() (*tls.Certificate, error) {
-		certificate, err := tls.LoadX509KeyPair(config.CertFile, config.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("client certificate %s: %w", config.CertFile, err)
-		}
-		return &certificate, nil
-	}
-	if _, err := load(); err != nil {
-		return nil, err
-	}
-	out.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() }
-	return out, nil
-}
-
-// authorizer adds the bearer token to requests to the server itself. net/http keeps a
+// authorizer adds to requests to the server itself what proves who asks. net/http keeps a
 // header that was set on the request when a redirect leads to another port or to a
 // subdomain of the same host; what is added here is decided for each request anew.
 type authorizer struct {
-	next   http.RoundTripper
-	tokens *tokens
-	origin string
+	origin      string
+	transports  transports
+	credentials credentials
+	impersonate http.Header
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. A request that is refused for a credential that
+// has been replaced since is sent once more; none of the package has a body.
 func (a *authorizer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if origin(req.URL) != a.origin {
-		return a.next.RoundTrip(req)
+		next, err := a.transports.stranger()
+		if err != nil {
+			return nil, ownError{err}
+		}
+		return next.RoundTrip(req)
 	}
-	token, err := a.tokens.current(req.Context())
+	resp, used, err := a.try(req)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || !a.credentials.renew(req.Context(), used) {
+		return resp, err
+	}
+	_ = resp.Body.Close()
+	resp, _, err = a.try(req)
+	return resp, err
+}
+
+// try sends a request with the credential of the moment.
+func (a *authorizer) try(req *http.Request) (*http.Response, credential, error) {
+	used, err := a.credentials.current(req.Context())
 	if err != nil {
-		return nil, err
+		return nil, used, ownError{err}
+	}
+	next, err := a.transports.host(req.Context(), used)
+	if err != nil {
+		return nil, used, ownError{err}
 	}
 	req = req.Clone(req.Context())
-	req.Header.Set("Authorization", "Bearer "+token)
-	return a.next.RoundTrip(req)
+	if used.header != "" {
+		req.Header.Set("Authorization", used.header)
+	}
+	for name, values := range a.impersonate {
+		req.Header[name] = values
+	}
+	resp, err := next.RoundTrip(req)
+	return resp, used, err
 }
 
 // CloseIdleConnections passes http.Client.CloseIdleConnections on.
-func (a *authorizer) CloseIdleConnections() {
-	if next, ok := a.next.(interface{ CloseIdleConnections() }); ok {
-		next.CloseIdleConnections()
+func (a *authorizer) CloseIdleConnections() { a.transports.CloseIdleConnections() }
+
+// header says whom to act as.
+func (i Impersonation) header() http.Header {
+	h := http.Header{}
+	for name, values := range map[string][]string{"User": {i.User}, "Uid": {i.UID}, "Group": i.Groups} {
+		if len(values) > 0 && values[0] != "" {
+			h["Impersonate-"+name] = slices.Clone(values)
+		}
 	}
+	for key, values := range i.Extra {
+		h["Impersonate-Extra-"+escapeKey(key)] = slices.Clone(values)
+	}
+	return h
+}
+
+// escapeKey writes a key so that it can be part of the name of a header: what cannot be is
+// percent-encoded, as the server's documentation asks for. Names of headers have no case.
+func escapeKey(key string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for _, c := range []byte(strings.ToLower(key)) {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("!#$&'*+-.^_`|~", c) >= 0 {
+			b.WriteByte(c)
+			continue
+		}
+		b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+	}
+	return b.String()
 }
 
 // origin is scheme, host and port of a URL.
@@ -135,4 +137,24 @@ func origin(u *url.URL) string {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// givenTransport is that of Config.HTTPClient. What it proves by itself it proves to
+// everybody.
+type givenTransport struct{ http.RoundTripper }
+
+func (g givenTransport) host(_ context.Context, c credential) (http.RoundTripper, error) {
+	if c.certificate != "" {
+		return nil, errPluginCertificate
+	}
+	return g.RoundTripper, nil
+}
+
+func (g givenTransport) stranger() (http.RoundTripper, error) { return g.RoundTripper, nil }
+func (g givenTransport) fault() error                         { return nil }
+
+func (g givenTransport) CloseIdleConnections() {
+	if next, ok := g.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		next.CloseIdleConnections()
+	}
 }

@@ -6,6 +6,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -31,24 +35,55 @@ func Example() {
 	// equal: 1000 objects at version 1008
 }
 
-func TestParseResource(t *testing.T) {
-	for text, want := range map[string]rest.Resource{
-		"pods":                {Version: "v1", Resource: "pods"},
-		"v1/pods":             {Version: "v1", Resource: "pods"},
-		"apps/v1/deployments": {Group: "apps", Version: "v1", Resource: "deployments"},
+// kubeconfig writes a kubeconfig of a server that serves pods and nodes, and points to it.
+func kubeconfig(t *testing.T) string {
+	t.Helper()
+	documents := map[string]string{
+		"/api":    `{"versions":["v1"]}`,
+		"/apis":   `{"groups":[]}`,
+		"/api/v1": `{"resources":[{"name":"pods","namespaced":true,"kind":"Pod","shortNames":["po"]},{"name":"nodes","kind":"Node"}]}`,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, documents[req.URL.Path])
+	}))
+	t.Cleanup(server.Close)
+	path := filepath.Join(t.TempDir(), "config")
+	text := `{"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "ns"}}],
+		"clusters": [{"name": "c", "cluster": {"server": "` + server.URL + `"}}]}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", path)
+	return server.URL
+}
+
+func TestTarget(t *testing.T) {
+	url := kubeconfig(t)
+	for name, want := range map[string]rest.Resource{
+		"po":                  {Version: "v1", Resource: "pods", Namespace: "ns"},
+		"Node":                {Version: "v1", Resource: "nodes"},
+		"v1/pods":             {Version: "v1", Resource: "pods", Namespace: "ns"},
+		"apps/v1/deployments": {Group: "apps", Version: "v1", Resource: "deployments", Namespace: "ns"},
 	} {
-		if got, err := parseResource(text); err != nil || got != want {
-			t.Errorf("%s: %+v, %v", text, got, err)
+		var got target
+		if err := got.reach(rest.KubeconfigOptions{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := got.find(t.Context(), name); err != nil || got.resource != want || got.config.BaseURL != url {
+			t.Errorf("%s: %+v, %v", name, got.resource, err)
 		}
 	}
-	for _, args := range [][]string{{"-resource=pods"}, {"-token-file=x"}, {"pods"}, {"-server=http://127.0.0.1:1", "-resource=/"}} {
+	everywhere := target{}
+	if err := everywhere.reach(rest.KubeconfigOptions{}, map[string]bool{"namespace": true}); err != nil || everywhere.resource.Namespace != "" {
+		t.Errorf("%+v, %v", everywhere.resource, err)
+	}
+	for _, args := range [][]string{
+		{"pods"}, {"-resource=none"}, {"-resource="}, {"-resource=/pods"}, {"-resource=a/b/c/d"}, {"-token-file=x"}, {"-context=none"},
+		{"-kubeconfig=absent", "-resource=pods"}, {"-server=http://127.0.0.1:1", "-context=c"}, {"-server=http://127.0.0.1:1", "-resource=pods"},
+	} {
 		if err := run(context.Background(), io.Discard, args...); err == nil {
 			t.Errorf("%q: no error", args)
-		}
-	}
-	for _, text := range []string{"", "/pods", "a/b/c/d"} {
-		if got, err := parseResource(text); err == nil {
-			t.Errorf("%q: %+v and no error", text, got)
 		}
 	}
 }
