@@ -51,7 +51,7 @@ func (s *SharedIndexInformer) AddEventHandlerWithResyncPeriod(handler cache.Reso
 // AddEventHandlerWithOptions adds a handler. It is told of each change, one call at a time,
 // beginning with what the store holds.
 //
-// Errors: a nil handler; informer.ErrStopped once Run has returned.
+// Errors: a nil handler; informer.ErrStopped once it has stopped.
 func (s *SharedIndexInformer) AddEventHandlerWithOptions(handler cache.ResourceEventHandler, options cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
 	if handler == nil {
 		return nil, errNilHandler
@@ -66,6 +66,9 @@ func (s *SharedIndexInformer) AddEventHandlerWithOptions(handler cache.ResourceE
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock() // so that the end of Run finds the registration
+	if s.stoppedLocked() {
+		return nil, fmt.Errorf("add event handler to %s: %w", s.description, informer.ErrStopped)
+	}
 	own, err := s.inner.AddHandler(informer.HandlerFunc[informer.Object](r.handle), informer.HandlerOptions{
 		Name:           r.name,
 		Resync:         r.period(resync),

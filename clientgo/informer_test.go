@@ -5,7 +5,9 @@ package clientgo_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,11 +15,14 @@ import (
 
 	"github.com/informerkit/informer"
 	"github.com/informerkit/informer/clientgo"
+	"github.com/informerkit/informer/informertest"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/features"
+	featurestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -64,6 +69,16 @@ func TestWrongArguments(t *testing.T) {
 	text = panicOf(func() { pods.RunWithContext(t.Context()) })
 	if !strings.Contains(text, "nil ListerWatcher") || !pods.IsStopped() {
 		t.Errorf("running it: %q, stopped %v", text, pods.IsStopped())
+	}
+	typed := clientgo.NewSharedIndexInformer((*cache.ListWatch)(nil), nil, 0, nil)
+	if text = panicOf(func() { typed.RunWithContext(t.Context()) }); !strings.Contains(text, "nil ListerWatcher") {
+		t.Errorf("running without a source in it: %q", text)
+	}
+	if text = panicOf(func() { clientgo.FromListerWatcher(nil) }); !strings.Contains(text, "nil ListerWatcher") {
+		t.Errorf("a source of nothing: %q", text)
+	}
+	if text = panicOf(func() { clientgo.ToListerWatcher((*informer.ListWatch)(nil)) }); !strings.Contains(text, "nil source") {
+		t.Errorf("a source of client-go of nothing: %q", text)
 	}
 	if _, err := clientgo.NewSharedIndexInformer(nil, nil, -time.Second, nil).AddEventHandler(nil); err == nil {
 		t.Error("a nil handler is no error")
@@ -142,6 +157,36 @@ func TestDifferences(t *testing.T) {
 		}
 		e.wantKeys()
 	})
+	inBubble(t, "the watch error handler has one call at a time, also where an index fails", func(e *env) {
+		calls := 0 // without a lock: the race detector sees two at once
+		e.noError(e.informer.SetWatchErrorHandler(func(*cache.Reflector, error) { calls++ }))
+		e.noError(e.informer.AddIndexers(cache.Indexers{"odd": func(any) ([]string, error) { return nil, errAway }}))
+		e.start()
+		for i := range 20 {
+			e.source.FailNext(1, errAway)
+			_, err := e.source.Create(e.t.Context(), configMap("n"+strconv.Itoa(i)))
+			e.noError(err)
+			e.source.CutStreams()
+			time.Sleep(time.Minute)
+		}
+		synctest.Wait()
+		if calls < 20 {
+			e.errorf("it was called %d times", calls)
+		}
+	})
+	inBubble(t, "a handler that changes an object is found out", func(e *env) {
+		e.make = clientgo.NewInformerFunc(clientgo.Options{MutationGuard: 1})
+		e.renew(0)
+		heard := e.watchErrors()
+		_, err := e.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+			obj.(*corev1.ConfigMap).Data = map[string]string{"value": "changed"}
+		}})
+		e.noError(err)
+		e.start()
+		if !heard.any(func(err error) bool { return strings.Contains(err.Error(), "ns/a") }) {
+			e.errorf("nobody heard of it")
+		}
+	})
 	inBubble(t, "waits say what the source answered", func(e *env) {
 		e.source.FailNext(1000, errAway)
 		e.start()
@@ -178,6 +223,20 @@ func TestMergeChanges(t *testing.T) {
 		e.wantIndexed("all", "x", "ns/a", "ns/b")
 		e.wantIndexed(cache.NamespaceIndex, "ns", "ns/a", "ns/b")
 	})
+}
+
+// TestGates is not parallel: feature gates are the process's.
+func TestGates(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		featurestesting.SetFeatureDuringTest(t, features.WatchListClient, on)
+		inBubble(t, fmt.Sprintf("WatchListClient %v", on), func(e *env) {
+			e.start()
+			streamed := slices.ContainsFunc(e.source.Requests(), func(r informertest.Request) bool { return r.Options.SendInitialEvents != nil })
+			if streamed != on {
+				e.errorf("initial events were asked for: %v", streamed)
+			}
+		})
+	}
 }
 
 // TestPanics is not parallel: how panics are handled is a variable of apimachinery.
