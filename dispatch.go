@@ -19,7 +19,7 @@ func (i *Informer[T]) process(ctx context.Context) {
 		}
 		for _, t := range i.options.Traces {
 			if t != nil && t.QueueDepth != nil {
-				t.QueueDepth(len(b.keys))
+				t.QueueDepth(b.len())
 			}
 		}
 		i.apply(ctx, b)
@@ -72,8 +72,8 @@ func (i *Informer[T]) publish(records []record[T], handlers []*delivery[T]) {
 // changesOf returns what a batch does to the store, change by change. It is called before
 // the batch is applied.
 func (i *Informer[T]) changesOf(b batch[T]) []record[T] {
-	records := make([]record[T], 0, len(b.keys))
-	for _, deltas := range b.keys {
+	records := make([]record[T], 0, b.len())
+	for deltas := range b.all {
 		key := deltas.Key()
 		old, uid, there := i.store.lookup(key)
 		for n := range deltas {
