@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"runtime"
 	"sync"
 	"time"
 
@@ -56,7 +58,7 @@ func (s *SharedIndexInformer) AddEventHandlerWithOptions(handler cache.ResourceE
 	if handler == nil {
 		return nil, errNilHandler
 	}
-	r := &registration{informer: s, name: fmt.Sprintf("%T", handler), handler: handler, logger: klog.Background(), ended: make(chan struct{})}
+	r := &registration{informer: s, name: handlerName(handler), handler: handler, logger: klog.Background(), ended: make(chan struct{})}
 	if options.Logger != nil {
 		r.logger = *options.Logger
 	}
@@ -83,6 +85,39 @@ func (s *SharedIndexInformer) AddEventHandlerWithOptions(handler cache.ResourceE
 	s.registrations[r] = struct{}{}
 	return r, nil
 }
+
+// handlerName tells handlers apart in Status, waits and logs: that of client-go's structs is the
+// name of a function in it.
+func handlerName(handler cache.ResourceEventHandler) string {
+	if isNil(handler) {
+		return fmt.Sprintf("%T", handler)
+	}
+	var functions []any
+	switch h := handler.(type) {
+	case cache.FilteringResourceEventHandler:
+		return handlerName(h.Handler)
+	case *cache.FilteringResourceEventHandler:
+		return handlerName(h.Handler)
+	case cache.ResourceEventHandlerFuncs:
+		functions = []any{h.AddFunc, h.UpdateFunc, h.DeleteFunc}
+	case *cache.ResourceEventHandlerFuncs:
+		functions = []any{h.AddFunc, h.UpdateFunc, h.DeleteFunc}
+	case cache.ResourceEventHandlerDetailedFuncs:
+		functions = []any{h.AddFunc, h.UpdateFunc, h.DeleteFunc}
+	case *cache.ResourceEventHandlerDetailedFuncs:
+		functions = []any{h.AddFunc, h.UpdateFunc, h.DeleteFunc}
+	}
+	for _, fn := range functions {
+		if value := reflect.ValueOf(fn); !value.IsNil() {
+			return runtime.FuncForPC(value.Pointer()).Name()
+		}
+	}
+	return fmt.Sprintf("%T", handler)
+}
+
+// HasSynced reports whether the handler was told of what was there, which includes that the
+// informer has synced.
+func (r *registration) HasSynced() bool { return r.Registration.HasSynced() && r.informer.HasSynced() }
 
 // period returns what HandlerOptions.Resync takes: negative for never.
 func (r *registration) period(resync time.Duration) time.Duration {

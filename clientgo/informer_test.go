@@ -187,6 +187,26 @@ func TestDifferences(t *testing.T) {
 			e.errorf("nobody heard of it")
 		}
 	})
+	inBubble(t, "handlers have the names of their functions", func(e *env) {
+		add := cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) {}}
+		for _, handler := range []cache.ResourceEventHandler{
+			add, &add,
+			cache.ResourceEventHandlerDetailedFuncs{AddFunc: func(any, bool) {}},
+			&cache.ResourceEventHandlerDetailedFuncs{DeleteFunc: func(any) {}},
+			cache.FilteringResourceEventHandler{Handler: add}, &cache.FilteringResourceEventHandler{Handler: &add},
+		} {
+			_, err := e.informer.AddEventHandler(handler)
+			e.noError(err)
+		}
+		_, err := e.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{})
+		e.noError(err)
+		handlers := e.informer.(*clientgo.SharedIndexInformer).Informer().Status().Handlers
+		for i, handler := range handlers {
+			if i < len(handlers)-1 != strings.Contains(handler.Name, "clientgo_test.TestDifferences") {
+				e.errorf("handler %d is %q", i, handler.Name)
+			}
+		}
+	})
 	inBubble(t, "waits say what the source answered", func(e *env) {
 		e.source.FailNext(1000, errAway)
 		e.start()
