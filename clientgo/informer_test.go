@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -242,6 +243,58 @@ func TestMergeChanges(t *testing.T) {
 		}
 		e.wantIndexed("all", "x", "ns/a", "ns/b")
 		e.wantIndexed(cache.NamespaceIndex, "ns", "ns/a", "ns/b")
+	})
+}
+
+// TestEverythingAtOnce calls all methods from many goroutines, while it starts, runs and stops.
+func TestEverythingAtOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, "all methods", func(e *env) {
+		i := e.informer
+		calls := []func(n int){
+			func(int) { _, _ = i.AddEventHandlerWithResyncPeriod(&recorder{env: e}, time.Second) },
+			func(int) {
+				if r, err := i.AddEventHandler(&recorder{env: e}); err == nil {
+					e.noError(cache.ShutDownEventHandler(i, r))
+				}
+			},
+			func(n int) { _ = i.AddIndexers(cache.Indexers{strconv.Itoa(n): cache.MetaNamespaceIndexFunc}) },
+			func(int) { _, _ = i.GetIndexer().Index(cache.NamespaceIndex, configMap("a")) },
+			func(n int) {
+				_ = len(i.GetIndexer().GetIndexers()) + len(i.GetIndexer().ListIndexFuncValues(strconv.Itoa(n)))
+			},
+			func(n int) { _ = i.GetStore().Add(configMap("w" + strconv.Itoa(n))) },
+			func(n int) { _ = i.GetStore().Delete(configMap("w" + strconv.Itoa(n))) },
+			func(int) { _, _ = i.GetStore().List(), i.GetStore().ListKeys() },
+			func(int) { i.GetStore().Bookmark("1"); _ = i.GetStore().LastStoreSyncResourceVersion() },
+			func(int) { _ = i.HasSynced() || i.IsStopped() || i.LastSyncResourceVersion() == "" },
+			func(int) { _ = i.SetTransform(nil) },
+			func(int) { _ = i.SetWatchErrorHandler(func(*cache.Reflector, error) {}) },
+			func(int) { i.RunWithContext(e.t.Context()) }, // returns, but for the first
+		}
+		var group sync.WaitGroup
+		e.start()
+		for _, call := range calls {
+			group.Go(func() {
+				for n := range 50 {
+					call(n)
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		for n := range 40 {
+			e.create("n" + strconv.Itoa(n))
+			if n == 10 {
+				e.source.CutStreams()
+			}
+			time.Sleep(time.Millisecond)
+		}
+		e.cancel()
+		group.Wait()
+		<-e.returned
+		if !i.IsStopped() {
+			e.errorf("it is not stopped")
+		}
 	})
 }
 
