@@ -202,10 +202,11 @@ func (f *DeltaFIFO[T]) outstandingLocked() uint64 {
 	if f.taken != nil {
 		oldest = min(oldest, f.taken.oldest())
 	}
-	for _, whole := range []*wholeList[T]{f.whole, f.wholeTaken} {
-		if whole != nil {
-			oldest = min(oldest, whole.position)
-		}
+	if f.whole != nil {
+		oldest = min(oldest, f.whole.position)
+	}
+	if f.wholeTaken != nil {
+		oldest = min(oldest, f.wholeTaken.position)
 	}
 	return min(oldest, f.queue.oldest())
 }

@@ -60,9 +60,6 @@ func (w *wholeList[T]) len() int {
 
 // get returns the delta of a key, nil if there is none.
 func (w *wholeList[T]) get(key string) Deltas[T] {
-	if w == nil {
-		return nil
-	}
 	i, ok := w.index[key]
 	if !ok {
 		return nil
