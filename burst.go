@@ -5,6 +5,7 @@ package informer
 import (
 	"maps"
 	"time"
+	"weak"
 )
 
 // burst is what one batch did to the store, change by change. All handlers' queues share
@@ -23,9 +24,10 @@ type burst[T any] struct {
 // burstLog numbers bursts and finds the keys that they repeat. It looks back no further
 // than to what some queue still shares; where the handlers keep up, it has nothing to look at.
 type burstLog[T any] struct {
-	number uint64            // of the last record
-	latest *burst[T]         // not in last yet; nil: none
-	last   map[string]uint64 // number of the last record of a key
+	number uint64                 // of the last record
+	latest *burst[T]              // not in last yet; nil: none
+	large  weak.Pointer[burst[T]] // latest, of a list: it may stay so for days, and nobody need hold it
+	last   map[string]uint64      // number of the last record of a key
 }
 
 // maxIdleKeys is how many keys the log forgets without giving up their memory, or holds
@@ -38,13 +40,16 @@ func (l *burstLog[T]) append(records []record[T], held uint64, now time.Duration
 	b := &burst[T]{records: records, first: l.number + 1, since: now}
 	l.number += uint64(len(records))
 	l.forget(held)
-	if held > 0 && l.latest != nil {
-		l.note(l.latest)
-		l.latest = nil
+	if latest := l.unnoted(); held > 0 && latest != nil {
+		l.note(latest)
 	}
-	if held > 0 {
+	l.latest, l.large = nil, weak.Pointer[burst[T]]{}
+	switch {
+	case held > 0:
 		l.note(b)
-	} else {
+	case len(records) > maxIdleKeys:
+		l.large = weak.Make(b)
+	default:
 		l.latest = b
 	}
 	for n := range records {
@@ -55,6 +60,14 @@ func (l *burstLog[T]) append(records []record[T], held uint64, now time.Duration
 		}
 	}
 	return b
+}
+
+// unnoted returns the last burst if it is not in last; a large one that no queue holds is gone.
+func (l *burstLog[T]) unnoted() *burst[T] {
+	if l.latest != nil {
+		return l.latest
+	}
+	return l.large.Value()
 }
 
 // note enters the keys of a burst, and has it say which of them it repeats.
@@ -73,10 +86,9 @@ func (l *burstLog[T]) note(b *burst[T]) {
 func (l *burstLog[T]) forget(held uint64) {
 	switch {
 	case held == 0 && len(l.last) > maxIdleKeys:
-		l.last, l.latest = nil, nil
+		l.last = nil
 	case held == 0:
 		clear(l.last)
-		l.latest = nil
 	case uint64(len(l.last)) > 2*(l.number-held)+maxIdleKeys:
 		maps.DeleteFunc(l.last, func(_ string, number uint64) bool { return number < held })
 	}

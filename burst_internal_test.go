@@ -4,8 +4,10 @@ package informer
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"weak"
 )
 
 // bursts publishes changes to queues, a burst for each text, as an informer does.
@@ -101,5 +103,43 @@ func TestBurstLogMemory(t *testing.T) {
 	log.append(nil, 0, 0)
 	if len(log.last) != 0 {
 		t.Errorf("%d keys where nothing is shared", len(log.last))
+	}
+}
+
+// A list that all handlers were told of is not kept until the next change, however long that
+// takes; one that waits is found.
+func TestLargeBurstIsLetGo(t *testing.T) {
+	var log burstLog[thing]
+	var told, late changeQueue[thing]
+	publish := func(n int, queues ...*changeQueue[thing]) {
+		records := make([]record[thing], n)
+		for i := range records {
+			key := fmt.Sprint(i + 7)
+			records[i].Change = Change[thing]{Type: Updated, Key: key, Old: thing{key, 1}, New: thing{key, 2}}
+		}
+		b := log.append(records, late.shared.next(), 0)
+		for _, q := range queues {
+			q.addBurst(b)
+		}
+	}
+	publish(maxIdleKeys+1, &told, &late)
+	list := log.large
+	popped(&told, maxIdleKeys+1)
+	runtime.GC()
+	if list.Value() == nil {
+		t.Fatal("it is gone before every handler was told")
+	}
+	publish(1, &told, &late)
+	if len(told.entries) != 0 || len(late.entries) != maxIdleKeys+1 {
+		t.Errorf("%d and %d entries, want them where the key is still queued", len(told.entries), len(late.entries))
+	}
+	popped(&told, 1)
+	popped(&late, maxIdleKeys+1)
+	publish(maxIdleKeys+1, &told)
+	list = log.large
+	popped(&told, maxIdleKeys+1)
+	runtime.GC()
+	if list == (weak.Pointer[burst[thing]]{}) || list.Value() != nil {
+		t.Error("it is kept, and no handler needs it")
 	}
 }

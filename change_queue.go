@@ -305,9 +305,14 @@ func (q *changeQueue[T]) depth() int {
 	return n
 }
 
-// oldest returns when the oldest change was queued.
+// oldest returns when the oldest delivery was queued.
 func (q *changeQueue[T]) oldest() (time.Duration, bool) {
+	swept := q.sweep != nil && q.sweep.active && q.sweep.objects.len() > 0
 	switch {
+	case swept && q.head != 0:
+		return min(q.sweep.since, q.at(q.head).since), true
+	case swept:
+		return q.sweep.since, true
 	case q.head != 0:
 		return q.at(q.head).since, true
 	case !q.shared.empty():

@@ -74,6 +74,13 @@ func (d *delivery[T]) enqueue(b *burst[T]) {
 	d.startLocked()
 }
 
+// fresh reports whether the handler has nothing to be told of, and no bound on what waits.
+func (d *delivery[T]) fresh() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.options.Limit == 0 && d.queue.count == 0 && d.queue.sweep == nil && d.again == ""
+}
+
 // shares returns the number of the oldest record that the queue shares with others and
 // may have to merge; 0: there is none.
 func (d *delivery[T]) shares() uint64 {

@@ -111,6 +111,7 @@ type DeltaFIFO[T any] struct {
 	sourced    sourced     // known, if it is one
 	transform  TransformFunc[T]
 	limit      int
+	wholeFrom  int // items of a first list that is queued as it was staged
 
 	// Tokens: whoever takes one and leaves something over passes it on.
 	ready  chan struct{} // something may be there to take
@@ -119,14 +120,16 @@ type DeltaFIFO[T any] struct {
 
 	telling sync.Mutex // held over a call of bookmarker, so that versions reach it in order
 
-	mu       sync.Mutex
-	queue    *deltaPile[T]
-	spare    *deltaPile[T]        // emptied memory for the next queue; nil: none
-	taken    *deltaPile[T]        // by takeBatch, until batchDone
-	flights  map[string]flight[T] // by Pop, until its process returns
-	isClosed bool
-	rest     chan struct{} // closed when nothing is queued; nil: nobody waits
-	batching bool          // takeBatch is the consumer, which moves the version itself
+	mu         sync.Mutex
+	queue      *deltaPile[T]
+	spare      *deltaPile[T]        // emptied memory for the next queue; nil: none
+	taken      *deltaPile[T]        // by takeBatch, until batchDone
+	whole      *wholeList[T]        // a first list, queued before everything in queue; nil: none
+	flights    map[string]flight[T] // by Pop, until its process returns
+	isClosed   bool
+	rest       chan struct{} // closed when nothing is queued; nil: nobody waits
+	batching   bool          // takeBatch is the consumer, which moves the version itself
+	wholeTaken *wholeList[T] // by takeBatch, until batchDone; nil: none
 
 	position  uint64 // of the last write
 	created   uint64 // of the last write that queued a key anew
@@ -171,6 +174,7 @@ func NewDeltaFIFO[T any](options DeltaFIFOOptions[T]) *DeltaFIFO[T] {
 		known:      options.KnownObjects,
 		transform:  options.Transform,
 		limit:      options.Limit,
+		wholeFrom:  wholeFrom,
 		ready:      make(chan struct{}, 1),
 		room:       make(chan struct{}, 1),
 		closed:     make(chan struct{}),
@@ -362,7 +366,7 @@ func (f *DeltaFIFO[T]) ResourceVersion() string {
 func (f *DeltaFIFO[T]) Len() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.queue.len()
+	return f.queue.len() + f.whole.len()
 }
 
 // Close ends every wait, and every later call, of Pop and of the writers with ErrClosed.
@@ -442,7 +446,7 @@ func (f *DeltaFIFO[T]) endWrite(ctx context.Context, version string) error {
 
 // passLocked puts the tokens where they may be wanted. One too many costs its taker a look.
 func (f *DeltaFIFO[T]) passLocked() {
-	if f.queue.len() > 0 || f.versionDueLocked() {
+	if f.whole != nil || f.queue.len() > 0 || f.versionDueLocked() {
 		offer(f.ready)
 	}
 	if f.limit > 0 && f.hasRoomLocked() {

@@ -65,7 +65,11 @@ func runFIFOModel(t *testing.T, input []byte) {
 		server: map[string]*metav1.PartialObjectMetadata{},
 	}
 	m.f = NewDeltaFIFO(DeltaFIFOOptions[*metav1.PartialObjectMetadata]{KnownObjects: m.known})
-	batches := m.next()%2 == 1
+	mode := m.next()
+	batches := mode%2 == 1
+	if mode%4 == 3 {
+		m.f.batching, m.f.wholeFrom = true, 1 // first lists are queued as they were staged
+	}
 	for len(m.input) > 0 && !t.Failed() {
 		switch op := m.next() % 8; {
 		case op < 5:
@@ -228,7 +232,7 @@ func (m *fifoModel) takeBatch() {
 }
 
 func (m *fifoModel) batchDone() {
-	for _, deltas := range m.batch.keys {
+	for deltas := range m.batch.all {
 		m.apply(deltas)
 	}
 	m.f.batchDone()

@@ -29,7 +29,7 @@ func newBatchFIFO(known *fifoMap) *DeltaFIFO[fifoMeta] {
 // text is "a: Added Updated, b: Deleted; version 3; synced".
 func (b batch[T]) text() string {
 	var keys []string
-	for _, deltas := range b.keys {
+	for deltas := range b.all {
 		var types []string
 		for _, d := range deltas {
 			types = append(types, string(d.Type))

@@ -267,7 +267,7 @@ func (r *fifoReplacement[T]) Commit(resourceVersion string) error {
 	if r.from != nil {
 		return r.from.endCommit(r, resourceVersion)
 	}
-	r.queueLocked()
+	r.queueLocked(resourceVersion)
 	return f.endWrite(r.ctx, resourceVersion)
 }
 
@@ -315,12 +315,23 @@ func (i *stagedItem[T]) settled(changes uint64) bool {
 	}
 }
 
-func (r *fifoReplacement[T]) queueLocked() {
+func (r *fifoReplacement[T]) queueLocked(version string) {
 	f := r.f
 	gone := r.goneLocked()
 	first := f.firstReplace == 0
 	f.position++
-	f.queue.grow(r.changed() + len(gone))
+	if r.takesWholeLocked(len(gone)) {
+		r.queueWholeLocked(version)
+	} else {
+		r.queueEachLocked(gone, first)
+	}
+	if first {
+		f.firstReplace = f.position
+	}
+}
+
+func (r *fifoReplacement[T]) queueEachLocked(gone []Delta[T], first bool) {
+	r.f.queue.grow(r.changed() + len(gone))
 	for i := range r.items.n {
 		if item := r.items.at(i); item.verdict == itemChanged {
 			r.pushLocked(r.replaced(item, first))
@@ -328,9 +339,6 @@ func (r *fifoReplacement[T]) queueLocked() {
 	}
 	for i := range gone {
 		r.pushLocked(r.gone(&gone[i], first))
-	}
-	if first {
-		f.firstReplace = f.position
 	}
 }
 
@@ -414,6 +422,11 @@ func (r *fifoReplacement[T]) goneLocked() []Delta[T] {
 	if f.taken != nil {
 		for key := range f.taken.index {
 			consider(key)
+		}
+	}
+	for _, whole := range []*wholeList[T]{f.whole, f.wholeTaken} {
+		for i := range whole.len() {
+			consider(whole.items.at(i).key)
 		}
 	}
 	for _, key := range r.knownKeys() {

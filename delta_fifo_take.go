@@ -118,9 +118,10 @@ func (f *DeltaFIFO[T]) landed(ctx context.Context, key string) error {
 
 // batch is all that a DeltaFIFO held at one moment, on its way to the store.
 type batch[T any] struct {
-	keys    []Deltas[T] // in order of arrival; the queue's own memory, until batchDone
-	version string      // of the last bookmark, event or commit in it; "": none
-	synced  bool        // the first replacement ends in this batch
+	keys    []Deltas[T]   // in order of arrival; the queue's own memory, until batchDone
+	whole   *wholeList[T] // instead of keys; nil: none
+	version string        // of the last bookmark, event or commit in it; "": none
+	synced  bool          // the first replacement ends in this batch
 
 	progress []progress[T] // of the sources of a union
 }
@@ -141,7 +142,7 @@ func (f *DeltaFIFO[T]) takeBatch(ctx context.Context) (batch[T], error) {
 		if !f.batching {
 			f.batching, f.marks = true, versionMarks{}
 		}
-		if f.queue.len() > 0 || f.versionDueLocked() {
+		if f.whole != nil || f.queue.len() > 0 || f.versionDueLocked() {
 			b := f.takeBatchLocked()
 			f.mu.Unlock()
 			return b, nil
@@ -152,8 +153,11 @@ func (f *DeltaFIFO[T]) takeBatch(ctx context.Context) (batch[T], error) {
 }
 
 func (f *DeltaFIFO[T]) takeBatchLocked() batch[T] {
-	if f.taken != nil {
+	if f.taken != nil || f.wholeTaken != nil {
 		panic("informer: takeBatch before batchDone")
+	}
+	if f.whole != nil {
+		return f.takeWholeLocked()
 	}
 	f.taken, f.queue, f.spare = f.queue, f.spare, nil
 	if f.queue == nil {
@@ -174,10 +178,10 @@ func (f *DeltaFIFO[T]) takeBatchLocked() batch[T] {
 func (f *DeltaFIFO[T]) batchDone() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.taken.recycle() {
+	if f.taken != nil && f.taken.recycle() {
 		f.spare = f.taken
 	}
-	f.taken = nil
+	f.taken, f.wholeTaken = nil, nil
 	f.completed = f.inBatch
 	f.settleLocked()
 }
@@ -197,6 +201,12 @@ func (f *DeltaFIFO[T]) outstandingLocked() uint64 {
 	}
 	if f.taken != nil {
 		oldest = min(oldest, f.taken.oldest())
+	}
+	if f.whole != nil {
+		oldest = min(oldest, f.whole.position)
+	}
+	if f.wholeTaken != nil {
+		oldest = min(oldest, f.wholeTaken.position)
 	}
 	return min(oldest, f.queue.oldest())
 }

@@ -19,7 +19,7 @@ func (i *Informer[T]) process(ctx context.Context) {
 		}
 		for _, t := range i.options.Traces {
 			if t != nil && t.QueueDepth != nil {
-				t.QueueDepth(len(b.keys))
+				t.QueueDepth(b.len())
 			}
 		}
 		i.apply(ctx, b)
@@ -38,7 +38,8 @@ func (i *Informer[T]) apply(ctx context.Context, b batch[T]) {
 	handlers := i.handlers
 	i.mu.Unlock()
 	var records []record[T]
-	if len(handlers) > 0 || i.guard != nil {
+	swept := i.canSweep(b, handlers)
+	if !swept && len(handlers) > 0 || i.guard != nil {
 		records = i.changesOf(b)
 	}
 
@@ -47,12 +48,27 @@ func (i *Informer[T]) apply(ctx context.Context, b batch[T]) {
 	if len(records) > 0 {
 		i.publish(records, handlers)
 	}
-	i.settle(b, before)
+	i.settle(b, before, swept)
 	i.queue.batchDone()
 	if err != nil {
 		logger(ctx, i.name).Error(err, "index")
 		i.reportError(ctx, err)
 	}
+}
+
+// canSweep reports whether the handlers can be told of a batch by a look at the store after
+// it, as late ones are: a large first list, and nothing before it. That takes no memory for
+// each object.
+func (i *Informer[T]) canSweep(b batch[T], handlers []*delivery[T]) bool {
+	if b.whole == nil || i.guard != nil || i.store.Len() > 0 {
+		return false
+	}
+	for _, d := range handlers {
+		if !d.fresh() {
+			return false
+		}
+	}
+	return true
 }
 
 // publish queues for all handlers what has been applied.
@@ -72,8 +88,8 @@ func (i *Informer[T]) publish(records []record[T], handlers []*delivery[T]) {
 // changesOf returns what a batch does to the store, change by change. It is called before
 // the batch is applied.
 func (i *Informer[T]) changesOf(b batch[T]) []record[T] {
-	records := make([]record[T], 0, len(b.keys))
-	for _, deltas := range b.keys {
+	records := make([]record[T], 0, b.len())
+	for deltas := range b.all {
 		key := deltas.Key()
 		old, uid, there := i.store.lookup(key)
 		for n := range deltas {
@@ -108,10 +124,15 @@ func finalState[T any](d *Delta[T], known T) T {
 
 // settle lets those in who came while the batch was applied, and wakes those who wait
 // for what it brought.
-func (i *Informer[T]) settle(b batch[T], before string) {
+func (i *Informer[T]) settle(b batch[T], before string, swept bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.applying = false
+	if swept {
+		for _, d := range i.handlers {
+			d.startSweep(CauseInitial, snapshotOf(i.store.view), i.now())
+		}
+	}
 	i.progressLocked(b, before)
 	i.concludeLocked()
 	for _, d := range i.joining {

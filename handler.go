@@ -91,8 +91,8 @@ type Handler[T any] interface {
 // Concurrency: as for a Handler.
 type BatchHandler[T any] interface {
 	// HandleBatch is called instead of Handle. There is at least one change; with a
-	// Limit, there are no more than that. A late handler's first view and a resync come
-	// in batches of 1,024.
+	// Limit, there are no more than that. A late handler's first view, a resync, and a
+	// first list of more than a thousand objects come in batches of 1,024.
 	//
 	// Ownership: the slice is the handler's, what its changes refer to is shared.
 	HandleBatch(ctx context.Context, changes []Change[T])

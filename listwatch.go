@@ -5,6 +5,7 @@ package informer
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,11 +113,13 @@ func (l *ListWatch) IsWatchListSemanticsUnSupported() bool { return l.NoWatchLis
 // for example clientset.CoreV1().Pods("").
 //
 // client-go's fake clients do not serve initial events. They are found out by their
-// watcher, and listed at once.
+// watcher, and listed at once; a *watch.FakeWatcher, often the only one that a test has, is
+// kept for the watch that follows.
 func FromClient[L runtime.Object](client interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }) *ListWatch {
+	var kept atomic.Pointer[watch.FakeWatcher]
 	return &ListWatch{
 		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list, err := client.List(ctx, options)
@@ -126,14 +129,24 @@ func FromClient[L runtime.Object](client interface {
 			return list, nil
 		},
 		WatchFunc: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			if fake := kept.Swap(nil); fake != nil {
+				return fake, nil
+			}
 			w, err := client.Watch(ctx, options)
 			if err != nil {
 				return nil, err
 			}
+			if options.SendInitialEvents == nil {
+				return w, nil
+			}
 			// The fakes have a method that says so, but on the clientset, which is out of
 			// sight here.
-			if _, fake := w.(*watch.RaceFreeFakeWatcher); fake && options.SendInitialEvents != nil {
-				w.Stop()
+			switch fake := w.(type) {
+			case *watch.RaceFreeFakeWatcher:
+				fake.Stop()
+				return nil, errNoWatchList
+			case *watch.FakeWatcher:
+				kept.Store(fake)
 				return nil, errNoWatchList
 			}
 			return w, nil

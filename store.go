@@ -160,6 +160,25 @@ func (v view[T]) ByIndex(index, value string) ([]T, error) {
 	return selectFrom(v.s, index, value, (*dense.Table[T]).ObjectsOf)
 }
 
+// ByIndexValues returns the objects that the index files under any of the values, each once,
+// in no order. Calls of ByIndex, one after the other, may miss an object that moves from one
+// value to another meanwhile.
+//
+// Errors: as ByIndex.
+func (v view[T]) ByIndexValues(index string, values ...string) ([]T, error) {
+	s := v.s
+	s.mu.RLock()
+	number, ok := s.indexes[index]
+	if !ok {
+		known := s.indexes
+		s.mu.RUnlock()
+		return nil, unknownIndex(index, known)
+	}
+	found := s.table.UnionOf(number, values)
+	s.mu.RUnlock()
+	return found.Collect(), nil
+}
+
 // IndexKeys returns the keys of the objects that the index files under the value, in no order.
 //
 // Errors: as ByIndex.

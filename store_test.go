@@ -339,3 +339,41 @@ func TestStoreHammer(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A query for several values has each object once, although objects move between them.
+func TestStoreByIndexValues(t *testing.T) {
+	t.Parallel()
+	type item struct{ key, value string }
+	s := informer.NewStore(informer.StoreOptions[item]{
+		KeyFunc:  func(i item) (string, error) { return i.key, nil },
+		Indexers: informer.Indexers[item]{"value": func(i item) ([]string, error) { return strings.Split(i.value, ","), nil }},
+	})
+	put := func(value string) {
+		if err := s.Add(t.Context(), item{"moving", value}); err != nil {
+			t.Error(err)
+		}
+	}
+	put("x")
+	if err := s.Add(t.Context(), item{"both", "x,y"}); err != nil {
+		t.Fatal(err)
+	}
+	var moves sync.WaitGroup
+	moves.Go(func() {
+		for range 2000 {
+			put("y")
+			put("x")
+		}
+	})
+	for range 2000 {
+		if found, err := s.ByIndexValues("value", "x", "none", "y"); err != nil || len(found) != 2 {
+			t.Fatalf("%v, %v", found, err)
+		}
+	}
+	moves.Wait()
+	if found, err := s.ByIndexValues("value"); err != nil || len(found) != 0 {
+		t.Errorf("under no value: %v, %v", found, err)
+	}
+	if _, err := s.ByIndexValues("none", "x"); !errors.Is(err, informer.ErrUnknownIndex) {
+		t.Errorf("unknown index: %v", err)
+	}
+}

@@ -100,9 +100,12 @@ func (s *Store[T]) applyBatch(b batch[T]) error {
 func (s *state[T]) applyBatch(b batch[T]) error {
 	s.w.Lock()
 	defer s.w.Unlock()
+	if b.whole != nil && s.table.Len() == 0 {
+		return s.fill(b)
+	}
 	var failed []error
-	ops := slices.Grow(s.scratch.ops[:0], len(b.keys))
-	for _, deltas := range b.keys {
+	ops := slices.Grow(s.scratch.ops[:0], b.len())
+	for deltas := range b.all {
 		op, ok, err := s.fold(deltas)
 		if err != nil {
 			failed = append(failed, err)

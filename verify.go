@@ -276,7 +276,7 @@ func (f *DeltaFIFO[T]) restLocked() {
 }
 
 func (f *DeltaFIFO[T]) restedLocked() bool {
-	return f.queue.len() == 0 && len(f.flights) == 0 && (f.taken == nil || f.taken.len() == 0)
+	return f.whole == nil && f.wholeTaken == nil && f.queue.len() == 0 && len(f.flights) == 0 && (f.taken == nil || f.taken.len() == 0)
 }
 
 func (r *fifoReplacement[T]) watchRepairs() {}

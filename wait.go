@@ -264,7 +264,7 @@ func wentBack(before, at string) bool {
 }
 
 func broughtVersion[T Object](b batch[T], m *member[T], version string) bool {
-	for _, deltas := range b.keys {
+	for deltas := range b.all {
 		for n := range deltas {
 			if deltas[n].ResourceVersion == version && m.sent(deltas[n].source) {
 				return true
@@ -352,7 +352,7 @@ func (i *Informer[T]) wakeKeysLocked(b batch[T]) {
 	if len(i.keys) == 0 {
 		return
 	}
-	for _, deltas := range b.keys {
+	for deltas := range b.all {
 		for _, woken := range i.keys[deltas.Key()] {
 			select {
 			case woken <- struct{}{}:

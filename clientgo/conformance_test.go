@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // fail: a row that it has learned meanwhile is to be unmarked.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for _, b := range slices.Concat(storeBehaviours, handlerBehaviours, settingBehaviours) {
+	for _, b := range slices.Concat(storeBehaviours, handlerBehaviours, settingBehaviours, edgeBehaviours, shapeBehaviours) {
 		t.Run(b.id, func(t *testing.T) {
 			t.Run("informer", func(t *testing.T) {
 				for _, failure := range b.run(t, clientgo.NewSharedIndexInformer) {

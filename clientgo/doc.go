@@ -26,15 +26,16 @@
 //     below a second become one, periods are not rounded to each other, and each is up to a
 //     tenth longer.
 //   - The watch error handler hears of every failure, those inside a stream and refused
-//     connections among them. Its Reflector names the source, and is not the one that runs.
+//     connections among them, one call at a time. The log has its lines either way. Its Reflector names the source, and is not the one that runs.
 //   - An index function that fails or panics leaves its object out of that index, and is
 //     reported to the watch error handler and the log; client-go ends the process.
 //   - Objects are API objects: what a transform returns, and what is put into the store, has
 //     both the methods of metav1.Object and of runtime.Object. Anything else is an error.
 //   - A registration of another informer is an error to RemoveEventHandler.
 //   - The mutation detector and the metrics provider of client-go are not served;
-//     SharedIndexInformer.Informer has Status, and hooks for metrics come with
-//     Options.Reflector.
+//     Options.MutationGuard is a detector for production, SharedIndexInformer.Informer has
+//     Status, and hooks for metrics come with Options.Reflector.
+//   - Of client-go's feature gates, WatchListClient counts; the others are about its inside.
 //
 // docs/migrating.md, in the repository, goes through tools/cache name by name.
 package clientgo

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"runtime"
 	"sync"
 	"time"
 
@@ -51,12 +53,12 @@ func (s *SharedIndexInformer) AddEventHandlerWithResyncPeriod(handler cache.Reso
 // AddEventHandlerWithOptions adds a handler. It is told of each change, one call at a time,
 // beginning with what the store holds.
 //
-// Errors: a nil handler; informer.ErrStopped once Run has returned.
+// Errors: a nil handler; informer.ErrStopped once it has stopped.
 func (s *SharedIndexInformer) AddEventHandlerWithOptions(handler cache.ResourceEventHandler, options cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
 	if handler == nil {
 		return nil, errNilHandler
 	}
-	r := &registration{informer: s, name: fmt.Sprintf("%T", handler), handler: handler, logger: klog.Background(), ended: make(chan struct{})}
+	r := &registration{informer: s, name: handlerName(handler), handler: handler, logger: klog.Background(), ended: make(chan struct{})}
 	if options.Logger != nil {
 		r.logger = *options.Logger
 	}
@@ -66,6 +68,9 @@ func (s *SharedIndexInformer) AddEventHandlerWithOptions(handler cache.ResourceE
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock() // so that the end of Run finds the registration
+	if s.stoppedLocked() {
+		return nil, fmt.Errorf("add event handler to %s: %w", s.description, informer.ErrStopped)
+	}
 	own, err := s.inner.AddHandler(informer.HandlerFunc[informer.Object](r.handle), informer.HandlerOptions{
 		Name:           r.name,
 		Resync:         r.period(resync),
@@ -80,6 +85,39 @@ func (s *SharedIndexInformer) AddEventHandlerWithOptions(handler cache.ResourceE
 	s.registrations[r] = struct{}{}
 	return r, nil
 }
+
+// handlerName tells handlers apart in Status, waits and logs: that of client-go's structs is the
+// name of a function in it.
+func handlerName(handler cache.ResourceEventHandler) string {
+	if isNil(handler) {
+		return fmt.Sprintf("%T", handler)
+	}
+	var functions []any
+	switch h := handler.(type) {
+	case cache.FilteringResourceEventHandler:
+		return handlerName(h.Handler)
+	case *cache.FilteringResourceEventHandler:
+		return handlerName(h.Handler)
+	case cache.ResourceEventHandlerFuncs:
+		functions = []any{h.AddFunc, h.UpdateFunc, h.DeleteFunc}
+	case *cache.ResourceEventHandlerFuncs:
+		functions = []any{h.AddFunc, h.UpdateFunc, h.DeleteFunc}
+	case cache.ResourceEventHandlerDetailedFuncs:
+		functions = []any{h.AddFunc, h.UpdateFunc, h.DeleteFunc}
+	case *cache.ResourceEventHandlerDetailedFuncs:
+		functions = []any{h.AddFunc, h.UpdateFunc, h.DeleteFunc}
+	}
+	for _, fn := range functions {
+		if value := reflect.ValueOf(fn); !value.IsNil() {
+			return runtime.FuncForPC(value.Pointer()).Name()
+		}
+	}
+	return fmt.Sprintf("%T", handler)
+}
+
+// HasSynced reports whether the handler was told of what was there, which includes that the
+// informer has synced.
+func (r *registration) HasSynced() bool { return r.Registration.HasSynced() && r.informer.HasSynced() }
 
 // period returns what HandlerOptions.Resync takes: negative for never.
 func (r *registration) period(resync time.Duration) time.Duration {

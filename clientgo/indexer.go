@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/informerkit/informer"
 
@@ -22,14 +25,15 @@ var errNoIndexFunc = errors.New("no index function")
 type indexer struct {
 	store *informer.Store[informer.Object]
 
-	mu    sync.Mutex
-	funcs cache.Indexers // as they were given; replaced, never changed
+	adding sync.Mutex                     // held while indexes are filled
+	funcs  atomic.Pointer[cache.Indexers] // as they were given; replaced, never changed
 }
 
 var _ cache.Indexer = (*indexer)(nil)
 
 func newIndexer(indexers cache.Indexers) *indexer {
-	x := &indexer{store: informer.NewStore(informer.StoreOptions[informer.Object]{}), funcs: cache.Indexers{}}
+	x := &indexer{store: informer.NewStore(informer.StoreOptions[informer.Object]{})}
+	x.funcs.Store(&cache.Indexers{})
 	if err := x.AddIndexers(indexers); err != nil {
 		panic(fmt.Sprintf("clientgo: New: %v", err)) // of a nil function: there is no object yet
 	}
@@ -61,9 +65,12 @@ func (x *indexer) Delete(obj any) error {
 	if err != nil {
 		return keyError("delete", err)
 	}
-	namespace, name, err := cache.SplitMetaNamespaceKey(key)
-	if err != nil {
-		return keyError("delete", err)
+	namespace, name, ok := strings.Cut(key, "/")
+	if !ok {
+		namespace, name = "", key
+	}
+	if name == "" {
+		return nil // nothing is stored without a name
 	}
 	bare := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	if typed, ok := obj.(metav1.Object); ok {
@@ -127,7 +134,7 @@ func (x *indexer) GetByKey(key string) (any, bool, error) {
 // Index calls the function with what it is given, which need not be an object: generated
 // listers come with metadata alone.
 func (x *indexer) Index(name string, obj any) ([]any, error) {
-	fn := x.GetIndexers()[name]
+	fn := (*x.funcs.Load())[name]
 	if fn == nil {
 		return x.ByIndex(name, "") // for its error
 	}
@@ -138,29 +145,29 @@ func (x *indexer) Index(name string, obj any) ([]any, error) {
 	if len(values) == 1 {
 		return x.ByIndex(name, values[0])
 	}
-	out, seen := []any{}, map[informer.Object]struct{}{}
-	for _, value := range values {
-		found, err := x.store.ByIndex(name, value)
-		if err != nil {
-			return nil, err
-		}
-		for _, obj := range found {
-			if _, twice := seen[obj]; !twice {
-				seen[obj] = struct{}{}
-				out = append(out, obj)
-			}
-		}
-	}
-	return out, nil
+	found, err := x.store.ByIndexValues(name, values...)
+	return anys(found), err
 }
 
+// IndexKeys returns the keys in order, as client-go does.
 func (x *indexer) IndexKeys(name, value string) ([]string, error) {
-	return x.store.IndexKeys(name, value)
+	keys, err := x.store.IndexKeys(name, value)
+	if err != nil {
+		return nil, err
+	}
+	if keys == nil {
+		return []string{}, nil
+	}
+	slices.Sort(keys)
+	return keys, nil
 }
 
 // ListIndexFuncValues has no error to return: an unknown index has no values.
 func (x *indexer) ListIndexFuncValues(name string) []string {
-	values, _ := x.store.IndexValues(name)
+	values, err := x.store.IndexValues(name)
+	if err != nil {
+		return []string{}
+	}
 	return values
 }
 
@@ -169,24 +176,24 @@ func (x *indexer) ByIndex(name, value string) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]any, len(found))
-	for i, obj := range found {
+	return anys(found), nil
+}
+
+func anys(objects []informer.Object) []any {
+	out := make([]any, len(objects))
+	for i, obj := range objects {
 		out[i] = obj
 	}
-	return out, nil
+	return out
 }
 
 // GetIndexers returns a copy: client-go hands out the map that it goes on using.
-func (x *indexer) GetIndexers() cache.Indexers {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return maps.Clone(x.funcs)
-}
+func (x *indexer) GetIndexers() cache.Indexers { return maps.Clone(*x.funcs.Load()) }
 
 func (x *indexer) AddIndexers(indexers cache.Indexers) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	all, add := maps.Clone(x.funcs), informer.Indexers[informer.Object]{}
+	x.adding.Lock()
+	defer x.adding.Unlock()
+	all, add := x.GetIndexers(), informer.Indexers[informer.Object]{}
 	for name, fn := range indexers {
 		if fn == nil {
 			return &informer.IndexError{Index: name, Err: errNoIndexFunc}
@@ -198,6 +205,6 @@ func (x *indexer) AddIndexers(indexers cache.Indexers) error {
 	if errors.Is(err, informer.ErrExists) {
 		return err
 	}
-	x.funcs = all // also where a function failed for an object, which is then left out
+	x.funcs.Store(&all) // also where a function failed for an object, which is then left out
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 )
@@ -27,8 +28,13 @@ type Options struct {
 	Indexers cache.Indexers
 	// Reflector is what client-go has no words for: page size, timeouts, backoff, hooks. Its
 	// Example and Resync are not used. Name is the description of the objects in logs and
-	// errors; "": the type of the example.
+	// errors; "": the type of the example. An InitialEventsTimeout of 0 is negative where the
+	// feature gate WatchListClient of client-go is off.
 	Reflector informer.ReflectorOptions
+	// MutationGuard has one object in so many hashed, to find handlers that change what they
+	// were given: the watch error handler and the log are told its key. 1 guards every object;
+	// 0: none. Negative: New panics. It is this library's KUBE_CACHE_MUTATION_DETECTOR.
+	MutationGuard int
 	// MergeChanges has a slow handler cost memory by keys, and not by events: what happens to
 	// an object while the handler is busy becomes one call. client-go's handlers get every
 	// change, and that is the default.
@@ -53,13 +59,16 @@ type SharedIndexInformer struct {
 	example     runtime.Object
 	inner       *informer.Informer[informer.Object]
 	indexer     *indexer
-	synced      chan struct{} // the first list is in the store
+	synced      signal // the first list is in the store
 
 	goroutines sync.WaitGroup // that wait for the last call of a removed handler
 
+	telling sync.Mutex // held over a call of watchError
+
 	mu            sync.Mutex
 	started       bool
-	stopped       bool
+	ctx           context.Context // of Run; it has stopped once that has ended
+	stopped       bool            // Run has returned, or is about to
 	transform     cache.TransformFunc
 	watchError    cache.WatchErrorHandlerWithContext
 	registrations map[*registration]struct{} // whose last call has not returned
@@ -102,16 +111,21 @@ func New(lw cache.ListerWatcher, example runtime.Object, options Options) *Share
 		example:       example,
 		resync:        max(options.Resync, 0),
 		merge:         options.MergeChanges,
-		synced:        make(chan struct{}),
+		synced:        signal{done: make(chan struct{})},
 		registrations: map[*registration]struct{}{},
 	}
-	own := informer.Options[informer.Object]{ReflectorOptions: options.Reflector, Transform: s.transformed}
+	own := informer.Options[informer.Object]{
+		ReflectorOptions: options.Reflector, Transform: s.transformed, MutationGuard: options.MutationGuard,
+	}
 	own.Example = exampleOf(example)
 	own.Resync = 0 // each handler has a period of its own
+	if own.InitialEventsTimeout == 0 && !features.FeatureGates().Enabled(features.WatchListClient) {
+		own.InitialEventsTimeout = -1
+	}
 	own.OnError = s.onError(options.Reflector.OnError)
 	s.indexer = newIndexer(options.Indexers)
 	own.Store = s.indexer.store
-	s.inner = informer.New(FromListerWatcher(lw), own)
+	s.inner = informer.New(sourceOf(lw), own)
 	s.description = s.inner.Name()
 	return s
 }
@@ -135,7 +149,7 @@ func (unheard) Handle(context.Context, informer.Change[informer.Object])        
 func (unheard) HandleBatch(context.Context, []informer.Change[informer.Object]) {}
 
 // Informer returns what is behind it: for Status, for waits with errors that say what the
-// source answered, and for handlers that are told causes.
+// source answered, and for handlers that are told causes. To be run is not among its uses.
 func (s *SharedIndexInformer) Informer() *informer.Informer[informer.Object] { return s.inner }
 
 // Run is RunWithContext until stop is closed.
@@ -148,30 +162,38 @@ func (s *SharedIndexInformer) Run(stop <-chan struct{}) {
 // and so are those of handlers.
 func (s *SharedIndexInformer) RunWithContext(ctx context.Context) {
 	defer utilruntime.HandleCrashWithContext(ctx)
-	if !s.start() {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !s.start(ctx) {
 		klog.FromContext(ctx).Info("Informer was started before, and cannot be run twice", "informer", s.description)
 		return
 	}
 	defer s.stop()
-	if s.lw == nil {
+	if isNil(s.lw) {
 		panic("clientgo: Run: nil ListerWatcher")
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var signal sync.WaitGroup
-	signal.Go(s.signalSynced(ctx))
-	defer signal.Wait()
+	var syncing sync.WaitGroup
+	syncing.Go(s.awaitSync(ctx))
+	defer syncing.Wait()
 	defer cancel()
 	if err := s.inner.Run(ctx); err != nil {
 		utilruntime.HandleErrorWithContext(ctx, err, "Informer ended", "informer", s.description)
 	}
 }
 
-func (s *SharedIndexInformer) start() bool {
+func (s *SharedIndexInformer) start(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first := !s.started
-	s.started = true
-	return first
+	if s.started {
+		return false
+	}
+	s.started, s.ctx = true, ctx
+	return true
+}
+
+// stoppedLocked reports whether Run has returned, or waits for nothing but handlers.
+func (s *SharedIndexInformer) stoppedLocked() bool {
+	return s.stopped || s.ctx != nil && s.ctx.Err() != nil
 }
 
 // stop ends what is left of the registrations: no handler will be called any more.
@@ -186,33 +208,66 @@ func (s *SharedIndexInformer) stop() {
 	s.goroutines.Wait()
 }
 
-// signalSynced returns what waits for the first list. That is what the store says, unless it was
+// awaitSync returns what waits for the first list. That is what the store says, unless it was
 // replaced by hand; then a handler finds out, which costs some memory meanwhile.
-func (s *SharedIndexInformer) signalSynced(ctx context.Context) (wait func()) {
+func (s *SharedIndexInformer) awaitSync(ctx context.Context) (wait func()) {
 	listed, forget := s.indexer.store.Synced(), func() {}
 	if s.indexer.store.HasSynced() {
 		r, err := s.inner.AddHandler(unheard{}, informer.HandlerOptions{Name: "first list", Resync: -1})
 		if err != nil {
-			panic(fmt.Sprintf("clientgo: Run: %v", err)) // it has not run, so it cannot have stopped
+			panic(fmt.Sprintf("clientgo: Run: %v", err)) // of an inner informer that was run by hand
 		}
 		listed, forget = r.Synced(), r.Remove
 	}
+	s.synced.follow(listed)
 	return func() {
 		select {
 		case <-listed:
-			close(s.synced)
+			s.synced.reached()
 			forget()
 		case <-ctx.Done():
 		}
 	}
 }
 
+// signal is a channel that is closed a moment after another one. Whoever asks whether it is
+// closed does not have to wait for that moment.
+type signal struct {
+	done chan struct{}
+
+	mu     sync.Mutex
+	after  <-chan struct{} // nil: not known yet
+	closed bool
+}
+
+func (s *signal) follow(after <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.after = after
+}
+
+// reached closes the channel if it is time, and reports whether it is closed.
+func (s *signal) reached() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return true
+	}
+	select {
+	case <-s.after:
+		s.closed = true
+		close(s.done)
+	default:
+	}
+	return s.closed
+}
+
 // HasSynced reports whether the first list is in the store, whatever handlers have seen of it.
-func (s *SharedIndexInformer) HasSynced() bool { return cache.IsDone(s.HasSyncedChecker()) }
+func (s *SharedIndexInformer) HasSynced() bool { return s.synced.reached() }
 
 // HasSyncedChecker is HasSynced as a channel with a name.
 func (s *SharedIndexInformer) HasSyncedChecker() cache.DoneChecker {
-	return done{name: s.name, channel: s.synced}
+	return done{name: s.name, channel: s.synced.done}
 }
 
 func (s *SharedIndexInformer) name() string { return "SharedIndexInformer " + s.description }
@@ -247,20 +302,17 @@ func (s *SharedIndexInformer) GetIndexer() cache.Indexer { return s.indexer }
 // Errors: a name that is taken, or a nil function, and then none is added; an informer that
 // has stopped.
 func (s *SharedIndexInformer) AddIndexers(indexers cache.Indexers) error {
-	s.mu.Lock()
-	stopped := s.stopped
-	s.mu.Unlock()
-	if stopped {
+	if s.IsStopped() {
 		return fmt.Errorf("add indexers to %s: %w", s.description, informer.ErrStopped)
 	}
 	return s.indexer.AddIndexers(indexers)
 }
 
-// IsStopped reports whether Run has returned.
+// IsStopped reports whether Run has returned, or waits for nothing but calls of handlers.
 func (s *SharedIndexInformer) IsStopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stopped
+	return s.stoppedLocked()
 }
 
 // SetTransform has each object changed before it is stored; nil: none. It is never given a
@@ -302,7 +354,8 @@ func (s *SharedIndexInformer) SetWatchErrorHandler(handler cache.WatchErrorHandl
 }
 
 // SetWatchErrorHandlerWithContext has the handler called for every failure of a list, a watch or
-// an object; the last handler set wins, nil: none. Errors are as the source returned them. The
+// an object, one call at a time; the last handler set wins, nil: none, and the log has its
+// lines either way. Errors are as the source returned them. The
 // Reflector is good for its names, and for cache.DefaultWatchErrorHandler; it is not running.
 //
 // Errors: after Run has begun.
@@ -330,6 +383,8 @@ func (s *SharedIndexInformer) onError(hook func(ctx context.Context, err error))
 		if handler == nil {
 			return
 		}
+		s.telling.Lock() // index functions fail on another goroutine than the source
+		defer s.telling.Unlock()
 		once.Do(func() {
 			named = cache.NewReflectorWithOptions(s.lw, s.expected(), s.indexer, cache.ReflectorOptions{Name: s.description})
 		})

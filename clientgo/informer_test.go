@@ -5,19 +5,25 @@ package clientgo_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/informerkit/informer"
 	"github.com/informerkit/informer/clientgo"
+	"github.com/informerkit/informer/informertest"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/features"
+	featurestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -64,6 +70,16 @@ func TestWrongArguments(t *testing.T) {
 	text = panicOf(func() { pods.RunWithContext(t.Context()) })
 	if !strings.Contains(text, "nil ListerWatcher") || !pods.IsStopped() {
 		t.Errorf("running it: %q, stopped %v", text, pods.IsStopped())
+	}
+	typed := clientgo.NewSharedIndexInformer((*cache.ListWatch)(nil), nil, 0, nil)
+	if text = panicOf(func() { typed.RunWithContext(t.Context()) }); !strings.Contains(text, "nil ListerWatcher") {
+		t.Errorf("running without a source in it: %q", text)
+	}
+	if text = panicOf(func() { clientgo.FromListerWatcher(nil) }); !strings.Contains(text, "nil ListerWatcher") {
+		t.Errorf("a source of nothing: %q", text)
+	}
+	if text = panicOf(func() { clientgo.ToListerWatcher((*informer.ListWatch)(nil)) }); !strings.Contains(text, "nil source") {
+		t.Errorf("a source of client-go of nothing: %q", text)
 	}
 	if _, err := clientgo.NewSharedIndexInformer(nil, nil, -time.Second, nil).AddEventHandler(nil); err == nil {
 		t.Error("a nil handler is no error")
@@ -142,6 +158,56 @@ func TestDifferences(t *testing.T) {
 		}
 		e.wantKeys()
 	})
+	inBubble(t, "the watch error handler has one call at a time, also where an index fails", func(e *env) {
+		calls := 0 // without a lock: the race detector sees two at once
+		e.noError(e.informer.SetWatchErrorHandler(func(*cache.Reflector, error) { calls++ }))
+		e.noError(e.informer.AddIndexers(cache.Indexers{"odd": func(any) ([]string, error) { return nil, errAway }}))
+		e.start()
+		for i := range 20 {
+			e.source.FailNext(1, errAway)
+			_, err := e.source.Create(e.t.Context(), configMap("n"+strconv.Itoa(i)))
+			e.noError(err)
+			e.source.CutStreams()
+			time.Sleep(time.Minute)
+		}
+		synctest.Wait()
+		if calls < 20 {
+			e.errorf("it was called %d times", calls)
+		}
+	})
+	inBubble(t, "a handler that changes an object is found out", func(e *env) {
+		e.make = clientgo.NewInformerFunc(clientgo.Options{MutationGuard: 1})
+		e.renew(0)
+		heard := e.watchErrors()
+		_, err := e.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+			obj.(*corev1.ConfigMap).Data = map[string]string{"value": "changed"}
+		}})
+		e.noError(err)
+		e.start()
+		if !heard.any(func(err error) bool { return strings.Contains(err.Error(), "ns/a") }) {
+			e.errorf("nobody heard of it")
+		}
+	})
+	inBubble(t, "handlers have the names of their functions", func(e *env) {
+		add := cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) {}}
+		for _, handler := range []cache.ResourceEventHandler{
+			add, &add,
+			cache.ResourceEventHandlerDetailedFuncs{AddFunc: func(any, bool) {}},
+			&cache.ResourceEventHandlerDetailedFuncs{DeleteFunc: func(any) {}},
+			cache.FilteringResourceEventHandler{Handler: add}, &cache.FilteringResourceEventHandler{Handler: &add},
+		} {
+			_, err := e.informer.AddEventHandler(handler)
+			e.noError(err)
+		}
+		_, err := e.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{})
+		e.noError(err)
+		handlers := e.informer.(*clientgo.SharedIndexInformer).Informer().Status().Handlers
+		for i, handler := range handlers {
+			if i < len(handlers)-1 != strings.Contains(handler.Name, "clientgo_test.TestDifferences") {
+				e.errorf("handler %d is %q", i, handler.Name)
+			}
+		}
+	})
 	inBubble(t, "waits say what the source answered", func(e *env) {
 		e.source.FailNext(1000, errAway)
 		e.start()
@@ -178,6 +244,72 @@ func TestMergeChanges(t *testing.T) {
 		e.wantIndexed("all", "x", "ns/a", "ns/b")
 		e.wantIndexed(cache.NamespaceIndex, "ns", "ns/a", "ns/b")
 	})
+}
+
+// TestEverythingAtOnce calls all methods from many goroutines, while it starts, runs and stops.
+func TestEverythingAtOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, "all methods", func(e *env) {
+		i := e.informer
+		calls := []func(n int){
+			func(int) { _, _ = i.AddEventHandlerWithResyncPeriod(&recorder{env: e}, time.Second) },
+			func(int) {
+				if r, err := i.AddEventHandler(&recorder{env: e}); err == nil {
+					e.noError(cache.ShutDownEventHandler(i, r))
+				}
+			},
+			func(n int) { _ = i.AddIndexers(cache.Indexers{strconv.Itoa(n): cache.MetaNamespaceIndexFunc}) },
+			func(int) { _, _ = i.GetIndexer().Index(cache.NamespaceIndex, configMap("a")) },
+			func(n int) {
+				_ = len(i.GetIndexer().GetIndexers()) + len(i.GetIndexer().ListIndexFuncValues(strconv.Itoa(n)))
+			},
+			func(n int) { _ = i.GetStore().Add(configMap("w" + strconv.Itoa(n))) },
+			func(n int) { _ = i.GetStore().Delete(configMap("w" + strconv.Itoa(n))) },
+			func(int) { _, _ = i.GetStore().List(), i.GetStore().ListKeys() },
+			func(int) { i.GetStore().Bookmark("1"); _ = i.GetStore().LastStoreSyncResourceVersion() },
+			func(int) { _ = i.HasSynced() || i.IsStopped() || i.LastSyncResourceVersion() == "" },
+			func(int) { _ = i.SetTransform(nil) },
+			func(int) { _ = i.SetWatchErrorHandler(func(*cache.Reflector, error) {}) },
+			func(int) { i.RunWithContext(e.t.Context()) }, // returns, but for the first
+		}
+		var group sync.WaitGroup
+		e.start()
+		for _, call := range calls {
+			group.Go(func() {
+				for n := range 50 {
+					call(n)
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		for n := range 40 {
+			e.create("n" + strconv.Itoa(n))
+			if n == 10 {
+				e.source.CutStreams()
+			}
+			time.Sleep(time.Millisecond)
+		}
+		e.cancel()
+		group.Wait()
+		<-e.returned
+		if !i.IsStopped() {
+			e.errorf("it is not stopped")
+		}
+	})
+}
+
+// TestGates is not parallel: feature gates are the process's.
+func TestGates(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		featurestesting.SetFeatureDuringTest(t, features.WatchListClient, on)
+		inBubble(t, fmt.Sprintf("WatchListClient %v", on), func(e *env) {
+			e.start()
+			streamed := slices.ContainsFunc(e.source.Requests(), func(r informertest.Request) bool { return r.Options.SendInitialEvents != nil })
+			if streamed != on {
+				e.errorf("initial events were asked for: %v", streamed)
+			}
+		})
+	}
 }
 
 // TestPanics is not parallel: how panics are handled is a variable of apimachinery.

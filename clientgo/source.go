@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"reflect"
 	"sync"
 
 	"github.com/informerkit/informer"
@@ -26,15 +27,31 @@ import (
 // Sources of tests cannot send initial events: fake watchers are found out, and an error that
 // is neither a server's nor the network's counts as a refusal. They are then listed at once.
 //
+// It panics if lw is nil.
+//
 // Concurrency: as informer.ListerWatcher.
 func FromListerWatcher(lw cache.ListerWatcher) informer.ListerWatcher {
+	if isNil(lw) {
+		panic("clientgo: FromListerWatcher: nil ListerWatcher")
+	}
+	return sourceOf(lw)
+}
+
+// sourceOf takes nil too: an informer may be made without a source, but not run.
+func sourceOf(lw cache.ListerWatcher) informer.ListerWatcher {
+	if isNil(lw) {
+		return &source{}
+	}
 	if ours, ok := lw.(*listerWatcher); ok {
 		return ours.source
 	}
-	if lw == nil {
-		return &source{} // Run says so
-	}
 	return &source{lw: cache.ToListerWatcherWithContext(lw), plain: watchlist.DoesClientNotSupportWatchListSemantics(lw)}
+}
+
+// isNil reports whether there is nothing, or a nil pointer.
+func isNil(v any) bool {
+	value := reflect.ValueOf(v)
+	return !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil()
 }
 
 // source is a cache.ListerWatcher as an informer.ListerWatcher.
@@ -106,8 +123,12 @@ func refusal(ctx context.Context, err error) error {
 }
 
 // ToListerWatcher makes a source of client-go of one of this library. What it returns has the
-// methods with a context too, and says whether initial events can be asked for.
+// methods with a context too, and says whether initial events can be asked for. It panics if
+// source is nil.
 func ToListerWatcher(source informer.ListerWatcher) cache.ListerWatcher {
+	if isNil(source) {
+		panic("clientgo: ToListerWatcher: nil source")
+	}
 	return &listerWatcher{source}
 }
 

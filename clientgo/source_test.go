@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
 )
@@ -99,6 +100,8 @@ func TestFakes(t *testing.T) {
 	controller := fcache.NewFakeControllerSource()
 	controller.Add(configMap("a"))
 	clients := fake.NewClientset(configMap("a")).CoreV1().ConfigMaps("ns")
+	reacting, theirs := fake.NewClientset(configMap("a")), watch.NewFakeWithChanSize(10, false)
+	reacting.PrependWatchReactor("configmaps", clienttesting.DefaultWatchReactor(theirs, nil))
 	for title, row := range map[string]struct {
 		lw   cache.ListerWatcher
 		send func()
@@ -108,6 +111,9 @@ func TestFakes(t *testing.T) {
 			WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return shared, nil },
 		}, func() { shared.Add(configMap("b")) }},
 		"a FakeControllerSource": {withoutContext{controller}, func() { controller.Add(configMap("b")) }},
+		"a client whose watches the test sends": {
+			clientgo.ToListerWatcher(informer.FromClient(reacting.CoreV1().ConfigMaps("ns"))), func() { theirs.Add(configMap("b")) },
+		},
 		"a fake clientset": {&cache.ListWatch{
 			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return clients.List(ctx, o) },
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {

@@ -231,6 +231,20 @@ func (t *Table[T]) Fork() *Table[T] {
 	return f
 }
 
+// Renew returns an empty table with as many indexes, and room for n keys. It may take the
+// place of t, which it shares nothing with.
+func (t *Table[T]) Renew(n int) *Table[T] {
+	f := &Table[T]{clock: clock{seed: t.seed, epochs: t.epochs}, indexes: make([]*index, len(t.indexes))}
+	for part := range f.epochs {
+		f.epochs[part]++
+	}
+	f.ids.resize(n, f.epochs[hashes])
+	for i := range f.indexes {
+		f.indexes[i] = newIndex()
+	}
+	return f
+}
+
 // NeedsRoom reports whether the ops may take as long as the table is large, because a
 // hash table has to grow, or because something is due to shrink.
 func (t *Table[T]) NeedsRoom(ops []Op[T]) bool {

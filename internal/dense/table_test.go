@@ -63,6 +63,25 @@ func (s *steps) check() {
 	if got := all.Collect(); len(got) != len(s.model) {
 		s.t.Fatalf("%d objects under one value, model %d", len(got), len(s.model))
 	}
+	s.checkUnion()
+}
+
+// checkUnion asks for what is under any of several values of an index of many.
+func (s *steps) checkUnion() {
+	s.t.Helper()
+	var want []int
+	for _, value := range s.model {
+		several := []int{value % 7, value % 11, value % 7}
+		if filed := several[:value%4]; slices.Contains(filed, 3) || slices.Contains(filed, 5) {
+			want = append(want, value)
+		}
+	}
+	got := s.table.UnionOf(2, []string{"3", "none", "5", "3"}).Collect()
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		s.t.Fatalf("%d objects under some values, model %d", len(got), len(want))
+	}
 }
 
 func (s *steps) random(n, keys int) []Op[int] {
