@@ -26,6 +26,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "mirror" {
 		exit(mirror(ctx, os.Args[2:], os.Stdout))
 	}
+	if len(os.Args) > 2 && os.Args[1] == "serve" {
+		exit(serveAlone(ctx, os.Args[2], os.Stdout))
+	}
 	var c command
 	flag.BoolVar(&c.quick, "quick", false, "smaller numbers, and write quick.json")
 	flag.StringVar(&c.only, "only", "", "print one part alone: "+partNames())

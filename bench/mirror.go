@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +34,12 @@ func mirror(ctx context.Context, args []string, out io.Writer) error {
 	side := flags.String("side", "ours", "ours or clientgo")
 	server := flags.String("server", "", "base URL")
 	mode := flags.String("mode", modeList, "what is measured")
+	cpuProfile := flags.String("cpuprofile", "", "write a processor profile, until the sync, to this file")
 	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	endProfile, err := profile(*cpuProfile)
+	if err != nil {
 		return err
 	}
 	began := time.Now()
@@ -43,6 +49,9 @@ func mirror(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	f := figures{Seconds: time.Since(began).Seconds(), Objects: count()}
+	if err := endProfile(); err != nil {
+		return err
+	}
 	if f.Peak, err = peak(); err != nil {
 		return err
 	}
@@ -53,6 +62,22 @@ func mirror(ctx context.Context, args []string, out io.Writer) error {
 	f.Live = float64(stats.HeapAlloc) / megabyte
 	runtime.KeepAlive(count)
 	return json.NewEncoder(out).Encode(f)
+}
+
+// profile writes a processor profile to a file; "" is none.
+func profile(path string) (end func() error, err error) {
+	if path == "" {
+		return func() error { return nil }, nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	end = func() error {
+		pprof.StopCPUProfile()
+		return file.Close()
+	}
+	return end, pprof.StartCPUProfile(file)
 }
 
 // peak is the highest resident memory of this process so far, in MB.

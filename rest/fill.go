@@ -283,6 +283,8 @@ type structPlan struct {
 	fields []fieldPlan
 	names  map[string]int
 	follow []int // by the index of the field before, plus one
+	root   bool  // of the objects themselves
+	bare   bool  // of their metadata, without the managed fields
 }
 
 type fieldPlan struct {

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"hash/maphash"
+	"math"
+	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// scalar returns the filler of a type that is no message, and its wire type; nil: none.
+func (p *protoPlanner) scalar(t reflect.Type) (protoFiller, byte) {
+	switch t.Kind() {
+	case reflect.String:
+		return p.fillString, wireBytes
+	case reflect.Bool:
+		return fillProtoBool, wireVarint
+	case reflect.Int32, reflect.Int64:
+		return fillProtoInt, wireVarint
+	case reflect.Uint32, reflect.Uint64:
+		return fillProtoUint, wireVarint
+	case reflect.Float64:
+		return fillProtoDouble, wire64
+	case reflect.Float32:
+		return fillProtoFloat, wire32
+	case reflect.Slice:
+		if t.Elem() == reflect.TypeFor[byte]() {
+			return fillProtoBytes, wireBytes
+		}
+	}
+	return nil, 0
+}
+
+func (p *protoPlanner) fillString(piece piece, v reflect.Value) bool {
+	v.SetString(p.strings.share(piece.data))
+	return true
+}
+
+func fillProtoBool(p piece, v reflect.Value) bool {
+	v.SetBool(int64(p.n) != 0)
+	return true
+}
+
+func fillProtoInt(p piece, v reflect.Value) bool {
+	if v.Kind() == reflect.Int32 {
+		v.SetInt(int64(int32(p.n)))
+	} else {
+		v.SetInt(int64(p.n))
+	}
+	return true
+}
+
+func fillProtoUint(p piece, v reflect.Value) bool {
+	if v.Kind() == reflect.Uint32 {
+		v.SetUint(uint64(uint32(p.n)))
+	} else {
+		v.SetUint(p.n)
+	}
+	return true
+}
+
+func fillProtoDouble(p piece, v reflect.Value) bool {
+	v.SetFloat(math.Float64frombits(p.n))
+	return true
+}
+
+func fillProtoFloat(p piece, v reflect.Value) bool {
+	v.SetFloat(float64(math.Float32frombits(uint32(p.n))))
+	return true
+}
+
+// fillProtoBytes makes a copy, which is not nil.
+func fillProtoBytes(p piece, v reflect.Value) bool {
+	out := make([]byte, len(p.data))
+	copy(out, p.data)
+	v.SetBytes(out)
+	return true
+}
+
+// fillProtoItself is for types whose Unmarshal was written by hand.
+func fillProtoItself(p piece, v reflect.Value) bool {
+	return v.Addr().Interface().(protoMessage).Unmarshal(p.data) == nil
+}
+
+// fillProtoTime reads a Timestamp, of which Time takes the seconds.
+func fillProtoTime(p piece, v reflect.Value) bool {
+	if len(p.data) == 0 {
+		return true
+	}
+	var seconds int64
+	for m := (message{b: p.data}); m.i < len(m.b); {
+		key, value, ok := m.next()
+		switch {
+		case !ok || value.wire != wireVarint:
+			return false
+		case key>>3 == 1:
+			seconds = int64(value.n)
+		}
+	}
+	v.Addr().Interface().(*metav1.Time).Time = time.Unix(seconds, 0).Local()
+	return true
+}
+
+// protoSlice fills slices that are exactly as long as they need to be.
+type protoSlice struct {
+	t    reflect.Type
+	elem *protoPlan
+}
+
+func (s *protoSlice) fill(m *message, key uint64, first piece, v reflect.Value) bool {
+	n := 1 + m.count(key)
+	out := reflect.MakeSlice(s.t, n, n)
+	for i := range n {
+		if !s.elem.fill(first, out.Index(i)) {
+			return false
+		}
+		if i < n-1 {
+			_, first, _ = m.next() // it has been counted, and so is sound
+		}
+	}
+	v.Set(out)
+	return true
+}
+
+// protoMap fills maps that have room for exactly what comes.
+type protoMap struct {
+	t       reflect.Type
+	value   *protoPlan
+	strings *interner
+}
+
+// entry is the message that a key and its value come in.
+func (p *protoMap) entry() *protoPlan {
+	return &protoPlan{wire: wireBytes, fields: []*protoField{2: {plan: p.value}}}
+}
+
+func (p *protoMap) fill(m *message, key uint64, first piece, v reflect.Value) bool {
+	n := 1 + m.count(key)
+	if p.t == reflect.TypeFor[map[string]string]() {
+		out := make(map[string]string, n)
+		*v.Addr().Interface().(*map[string]string) = out
+		return p.fillStrings(m, n, first, out)
+	}
+	out := reflect.MakeMapWithSize(p.t, n)
+	name, value := reflect.New(p.t.Key()).Elem(), reflect.New(p.t.Elem()).Elem()
+	for i := range n {
+		one, two, ok := halves(first.data, p.value.wire)
+		name.SetString(p.strings.share(one))
+		value.SetZero()
+		if p.value.itself && value.Kind() == reflect.Slice {
+			value.Set(reflect.MakeSlice(value.Type(), 0, 0)) // an empty one is not nil in a map
+		}
+		if !ok || !p.value.fill(two, value) {
+			return false
+		}
+		out.SetMapIndex(name, value)
+		if i < n-1 {
+			_, first, _ = m.next()
+		}
+	}
+	v.Set(out)
+	return true
+}
+
+// fillStrings reads labels and the like.
+func (p *protoMap) fillStrings(m *message, n int, first piece, out map[string]string) bool {
+	for i := range n {
+		one, two, ok := halves(first.data, wireBytes)
+		if !ok {
+			return false
+		}
+		out[p.strings.share(one)] = p.strings.share(two.data)
+		if i < n-1 {
+			_, first, _ = m.next()
+		}
+	}
+	return true
+}
+
+// halves reads an entry of a map as encoders write it: its key, then its value.
+func halves(entry []byte, wire byte) (name []byte, value piece, ok bool) {
+	m := message{b: entry}
+	key, one, ok := m.next()
+	if !ok || key != 1<<3|wireBytes {
+		return nil, value, false
+	}
+	key, value, ok = m.next()
+	return one.data, value, ok && key == 2<<3|uint64(wire) && m.i == len(m.b)
+}
+
+// quantitySlots bounds the quantities that are kept.
+const quantitySlots = 256
+
+// quantities keeps what texts of quantities mean: there are few of them, and parsing one
+// takes longer than all else in a container.
+type quantities struct {
+	slots [quantitySlots]struct {
+		text  string
+		means resource.Quantity
+	}
+}
+
+// read returns what a text means.
+func (q *quantities) read(text []byte) (resource.Quantity, bool) {
+	slot := &q.slots[maphash.Bytes(hashSeed, text)%quantitySlots]
+	if slot.text != string(text) || len(text) == 0 {
+		means, err := resource.ParseQuantity(string(text))
+		if err != nil || len(text) > maxInternLen {
+			return means, err == nil
+		}
+		slot.text, slot.means = string(text), means
+	}
+	return slot.means.DeepCopy(), true
+}
+
+// fill reads the message of a Quantity, which is one text.
+func (q *quantities) fill(p piece, v reflect.Value) bool {
+	m := message{b: p.data}
+	key, text, ok := m.next()
+	if !ok || key != 1<<3|wireBytes || m.i != len(m.b) {
+		return fillProtoItself(p, v)
+	}
+	means, ok := q.read(text.data)
+	if ok {
+		*v.Addr().Interface().(*resource.Quantity) = means
+	}
+	return ok
+}
