@@ -117,8 +117,8 @@ func (c *Client[T]) String() string { return c.endpoint.resource.String() }
 
 // ListStream implements informer.StreamLister.
 //
-// Ownership: the object that known is given is its own to keep, and so are the objects
-// that yield is given.
+// Ownership: the object that known is given is valid during the call, its strings beyond
+// it; the objects that yield is given are its own to keep.
 //
 // known is called for items ahead of yield, by what is being decoded meanwhile; both are
 // called on the goroutine of the caller.

@@ -162,7 +162,7 @@ func (p *planner) fillIntOrString(c *cursor, v reflect.Value) bool {
 }
 
 // fillStrings reads labels and the like.
-func (p *planner) fillStrings(c *cursor, v reflect.Value) bool {
+func (p *planner) fillStrings(habits *habits, c *cursor, v reflect.Value) bool {
 	if c.next() == 'n' {
 		return fillNull(c)
 	}
@@ -171,11 +171,14 @@ func (p *planner) fillStrings(c *cursor, v reflect.Value) bool {
 	}
 	n := c.count()
 	out := make(map[string]string, n)
+	at := 0
 	for more := c.enter(); more; more = c.more() {
-		name := p.strings.quoted(c.name())
+		h := habits[2*(at%mapHabits):]
+		at++
+		name := p.strings.quotedAs(&h[0], c.name())
 		switch c.next() {
 		case '"':
-			out[name] = p.strings.quoted(c.quoted())
+			out[name] = p.strings.quotedAs(&h[1], c.quoted())
 		case 'n':
 			out[name] = ""
 			c.literal()
@@ -285,12 +288,16 @@ type structPlan struct {
 	follow []int // by the index of the field before, plus one
 	root   bool  // of the objects themselves
 	bare   bool  // of their metadata, without the managed fields
+
+	strings *interner
 }
 
 type fieldPlan struct {
-	name string
-	path []int // through what is embedded
-	plan *plan
+	name  string
+	path  []int // through what is embedded
+	plan  *plan
+	text  bool
+	habit habit // of a text
 }
 
 func (s *structPlan) fill(c *cursor, v reflect.Value) bool {
@@ -317,7 +324,9 @@ func (s *structPlan) fill(c *cursor, v reflect.Value) bool {
 		for _, at := range s.fields[i].path {
 			to = to.Field(at)
 		}
-		if !s.fields[i].plan.fill(c, to) {
+		if f := &s.fields[i]; f.text && c.next() == '"' {
+			to.SetString(s.strings.quotedAs(&f.habit, c.quoted()))
+		} else if !f.plan.fill(c, to) {
 			return false
 		}
 		before = i + 1

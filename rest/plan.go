@@ -149,11 +149,18 @@ func (p *planner) mapping(t reflect.Type) (filler, bool) {
 		return nil, false
 	}
 	if t == reflect.TypeFor[map[string]string]() {
-		return p.fillStrings, true
+		return p.stringsFiller(), true
 	}
 	elem, ok := p.plan(t.Elem())
 	m := &mapPlan{elem: elem, t: t, strings: p.strings}
 	return m.fill, ok
+}
+
+// stringsFiller fills labels and the like, each in a way of its own: what comes again in
+// one place is not what comes in another.
+func (p *planner) stringsFiller() filler {
+	habits := new(habits)
+	return func(c *cursor, v reflect.Value) bool { return p.fillStrings(habits, c, v) }
 }
 
 // structure plans a struct whose names are all different, whatever is embedded in it.
@@ -162,7 +169,7 @@ func (p *planner) structure(t reflect.Type) (filler, bool) {
 }
 
 func (p *planner) fillStructure(s *structPlan, t reflect.Type) (filler, bool) {
-	s.names = map[string]int{}
+	s.names, s.strings = map[string]int{}, p.strings
 	if !p.addFields(s, t, nil) || len(s.fields) > maxFields {
 		return nil, false
 	}
@@ -209,8 +216,11 @@ func (p *planner) addField(s *structPlan, f fieldPlan, t reflect.Type) (ok bool)
 		f.plan, ok = &plan{fill: fillNothing}, true
 	case s.root && p.dropManaged && f.name == "metadata" && t == reflect.TypeFor[metav1.ObjectMeta]():
 		f.plan, ok = p.bareMetadata(t)
+	case t == reflect.TypeFor[map[string]string]():
+		f.plan, ok = &plan{fill: p.stringsFiller()}, true
 	default:
 		f.plan, ok = p.plan(t)
+		f.text = ok && t.Kind() == reflect.String && !reflect.PointerTo(t).Implements(unmarshalerType)
 	}
 	s.names[f.name] = len(s.fields)
 	s.fields = append(s.fields, f)

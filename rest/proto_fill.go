@@ -111,19 +111,19 @@ type protoSlice struct {
 	elem *protoPlan
 }
 
-func (s *protoSlice) fill(m *message, key uint64, first piece, v reflect.Value) bool {
+func (s *protoSlice) fill(m message, key uint64, first piece, v reflect.Value) (end int) {
 	n := 1 + m.count(key)
 	out := reflect.MakeSlice(s.t, n, n)
 	for i := range n {
 		if !s.elem.fill(first, out.Index(i)) {
-			return false
+			return 0
 		}
 		if i < n-1 {
 			_, first, _ = m.next() // it has been counted, and so is sound
 		}
 	}
 	v.Set(out)
-	return true
+	return m.i
 }
 
 // protoMap fills maps that have room for exactly what comes.
@@ -131,6 +131,7 @@ type protoMap struct {
 	t       reflect.Type
 	value   *protoPlan
 	strings *interner
+	habits  habits
 }
 
 // entry is the message that a key and its value come in.
@@ -138,7 +139,7 @@ func (p *protoMap) entry() *protoPlan {
 	return &protoPlan{wire: wireBytes, fields: []*protoField{2: {plan: p.value}}}
 }
 
-func (p *protoMap) fill(m *message, key uint64, first piece, v reflect.Value) bool {
+func (p *protoMap) fill(m message, key uint64, first piece, v reflect.Value) (end int) {
 	n := 1 + m.count(key)
 	if p.t == reflect.TypeFor[map[string]string]() {
 		out := make(map[string]string, n)
@@ -155,7 +156,7 @@ func (p *protoMap) fill(m *message, key uint64, first piece, v reflect.Value) bo
 			value.Set(reflect.MakeSlice(value.Type(), 0, 0)) // an empty one is not nil in a map
 		}
 		if !ok || !p.value.fill(two, value) {
-			return false
+			return 0
 		}
 		out.SetMapIndex(name, value)
 		if i < n-1 {
@@ -163,22 +164,24 @@ func (p *protoMap) fill(m *message, key uint64, first piece, v reflect.Value) bo
 		}
 	}
 	v.Set(out)
-	return true
+	return m.i
 }
 
 // fillStrings reads labels and the like.
-func (p *protoMap) fillStrings(m *message, n int, first piece, out map[string]string) bool {
+func (p *protoMap) fillStrings(m message, n int, first piece, out map[string]string) (end int) {
 	for i := range n {
 		one, two, ok := halves(first.data, wireBytes)
 		if !ok {
-			return false
+			return 0
 		}
-		out[p.strings.share(one)] = p.strings.share(two.data)
+		h := p.habits[2*(i%mapHabits):]
+		name := p.strings.shareAs(&h[0], one)
+		out[name] = p.strings.shareAs(&h[1], two.data)
 		if i < n-1 {
 			_, first, _ = m.next()
 		}
 	}
-	return true
+	return m.i
 }
 
 // halves reads an entry of a map as encoders write it: its key, then its value.

@@ -38,6 +38,8 @@ type protoField struct {
 	many  protoRepeated // nil: there is one value
 	once  bool          // what comes again would be merged with what came before
 	drop  bool
+	text  bool
+	habit habit // of a text
 }
 
 // piece is the value of one field.
@@ -50,8 +52,10 @@ type piece struct {
 // protoFiller fills a value that is zero; false: it is for Unmarshal to judge.
 type protoFiller func(p piece, v reflect.Value) bool
 
-// protoRepeated fills a slice or a map from the pieces with one key that follow each other.
-type protoRepeated func(m *message, key uint64, first piece, v reflect.Value) bool
+// protoRepeated fills a slice or a map from the pieces with one key that follow each other,
+// and returns where the last of them ends; 0: it is for Unmarshal to judge. A message is
+// passed by value, for a pointer to it would put it on the heap.
+type protoRepeated func(m message, key uint64, first piece, v reflect.Value) (end int)
 
 // protoPlanner makes plans, which belong to one goroutine, as it does.
 type protoPlanner struct {
@@ -161,6 +165,7 @@ func (p *protoPlanner) field(t reflect.Type) *protoField {
 		f.many = (&protoSlice{t: t, elem: f.plan}).fill
 	default:
 		f.plan = p.plan(t)
+		f.text = t.Kind() == reflect.String && !hand
 	}
 	f.once = f.plan != nil && (f.many != nil || hand || f.plan.elem != nil || t.Kind() == reflect.Struct)
 	return f
@@ -193,20 +198,22 @@ func (p *protoPlanner) message(plan *protoPlan, data []byte, v reflect.Value) bo
 			return false
 		}
 		seen[word] |= bit
-		if !f.fill(&m, key, value, v) {
+		to := v.Field(f.index)
+		switch {
+		case f.text:
+			to.SetString(p.strings.shareAs(&f.habit, value.data))
+		case f.many != nil:
+			m.i = f.many(m, key, value, to)
+			ok = m.i > 0
+		default:
+			ok = f.plan.fill(value, to)
+		}
+		if !ok {
 			return false
 		}
 	}
 	p.depth--
 	return true
-}
-
-func (f *protoField) fill(m *message, key uint64, value piece, v reflect.Value) bool {
-	switch {
-	case f.many != nil:
-		return f.many(m, key, value, v.Field(f.index))
-	}
-	return f.plan.fill(value, v.Field(f.index))
 }
 
 // tooDeep reports whether messages are nested deeper than Unmarshal, which has no limit,
@@ -281,9 +288,9 @@ func (m *message) varint() (n uint64, ok bool) {
 }
 
 // count returns how many more fields with a key follow each other here.
-func (m *message) count(key uint64) (n int) {
-	for ahead := *m; ahead.i < len(ahead.b); n++ {
-		if next, _, ok := ahead.next(); !ok || next != key {
+func (m message) count(key uint64) (n int) {
+	for ; m.i < len(m.b); n++ {
+		if next, _, ok := m.next(); !ok || next != key {
 			break
 		}
 	}
