@@ -13,7 +13,7 @@ import (
 )
 
 // scalar returns the filler of a type that is no message, and its wire type; nil: none.
-func (p *protoPlanner) scalar(t reflect.Type) (protoFiller, byte) {
+func (p *protoPlanner) scalar(t reflect.Type) (protoFiller, uint64) {
 	switch t.Kind() {
 	case reflect.String:
 		return p.fillString, wireBytes
@@ -93,9 +93,9 @@ func fillProtoTime(p piece, v reflect.Value) bool {
 	}
 	var seconds int64
 	for m := (message{b: p.data}); m.i < len(m.b); {
-		key, value, ok := m.next()
+		key, value := m.next()
 		switch {
-		case !ok || value.wire != wireVarint:
+		case key == 0 || key&7 != wireVarint:
 			return false
 		case key>>3 == 1:
 			seconds = int64(value.n)
@@ -119,7 +119,7 @@ func (s *protoSlice) fill(m message, key uint64, first piece, v reflect.Value) (
 			return 0
 		}
 		if i < n-1 {
-			_, first, _ = m.next() // it has been counted, and so is sound
+			_, first = m.next() // it has been counted, and so is sound
 		}
 	}
 	v.Set(out)
@@ -160,7 +160,7 @@ func (p *protoMap) fill(m message, key uint64, first piece, v reflect.Value) (en
 		}
 		out.SetMapIndex(name, value)
 		if i < n-1 {
-			_, first, _ = m.next()
+			_, first = m.next()
 		}
 	}
 	v.Set(out)
@@ -178,21 +178,18 @@ func (p *protoMap) fillStrings(m message, n int, first piece, out map[string]str
 		name := p.strings.shareAs(&h[0], one)
 		out[name] = p.strings.shareAs(&h[1], two.data)
 		if i < n-1 {
-			_, first, _ = m.next()
+			_, first = m.next()
 		}
 	}
 	return m.i
 }
 
 // halves reads an entry of a map as encoders write it: its key, then its value.
-func halves(entry []byte, wire byte) (name []byte, value piece, ok bool) {
+func halves(entry []byte, wire uint64) (name []byte, value piece, ok bool) {
 	m := message{b: entry}
-	key, one, ok := m.next()
-	if !ok || key != 1<<3|wireBytes {
-		return nil, value, false
-	}
-	key, value, ok = m.next()
-	return one.data, value, ok && key == 2<<3|uint64(wire) && m.i == len(m.b)
+	first, one := m.next()
+	second, value := m.next()
+	return one.data, value, first == 1<<3|wireBytes && second == 2<<3|wire && m.i == len(m.b)
 }
 
 // quantitySlots bounds the quantities that are kept.
@@ -223,8 +220,8 @@ func (q *quantities) read(text []byte) (resource.Quantity, bool) {
 // fill reads the message of a Quantity, which is one text.
 func (q *quantities) fill(p piece, v reflect.Value) bool {
 	m := message{b: p.data}
-	key, text, ok := m.next()
-	if !ok || key != 1<<3|wireBytes || m.i != len(m.b) {
+	key, text := m.next()
+	if key != 1<<3|wireBytes || m.i != len(m.b) {
 		return fillProtoItself(p, v)
 	}
 	means, ok := q.read(text.data)

@@ -23,7 +23,7 @@ const maxProtoDepth = 10000
 // makes slices and maps of the right size at once, and does not read what is to be dropped.
 // Whatever no encoder writes is left to Unmarshal, which has the last word.
 type protoPlan struct {
-	wire   byte // what values of it are written as
+	wire   uint64 // what values of it are written as
 	fill   protoFiller
 	itself bool          // its Unmarshal was written by hand
 	elem   *protoPlan    // of a pointer
@@ -44,7 +44,6 @@ type protoField struct {
 
 // piece is the value of one field.
 type piece struct {
-	wire byte
 	n    uint64 // of wire types 0, 1 and 5
 	data []byte // of wire type 2
 }
@@ -181,8 +180,8 @@ func (p *protoPlanner) message(plan *protoPlan, data []byte, v reflect.Value) bo
 	}
 	var seen [(maxNumber + 1) / 64]uint64
 	for m := (message{b: data}); m.i < len(m.b); {
-		key, value, ok := m.next()
-		if !ok {
+		key, value := m.next()
+		if key == 0 {
 			return false
 		}
 		number := key >> 3
@@ -191,14 +190,14 @@ func (p *protoPlanner) message(plan *protoPlan, data []byte, v reflect.Value) bo
 		}
 		f := plan.fields[number]
 		word, bit := number/64, uint64(1)<<(number%64)
-		if f.drop && p.depth == 2 && value.wire == wireBytes {
+		if f.drop && p.depth == 2 && key&7 == wireBytes {
 			continue // those of the object itself, not of a template in it
 		}
-		if f.plan == nil || value.wire != f.plan.wire || f.once && seen[word]&bit != 0 {
+		if f.plan == nil || key&7 != f.plan.wire || f.once && seen[word]&bit != 0 {
 			return false
 		}
 		seen[word] |= bit
-		to := v.Field(f.index)
+		ok, to := true, v.Field(f.index)
 		switch {
 		case f.text:
 			to.SetString(p.strings.shareAs(&f.habit, value.data))
@@ -243,15 +242,23 @@ type message struct {
 // Wire types: https://protobuf.dev/programming-guides/encoding/#structure
 const wireVarint, wire64, wireBytes, wire32 = 0, 1, 2, 5
 
-// next reads a field.
-func (m *message) next() (key uint64, p piece, ok bool) {
-	key, ok = m.varint()
-	if !ok || key < 1<<3 || key >= 1<<32 {
-		return key, p, false
+// next reads a field; its key is 0 if there is none that is sound.
+func (m *message) next() (key uint64, p piece) {
+	b, i := m.b, m.i
+	if len(b)-i >= 2 && b[i]&0x87 == wireBytes && b[i] > 7 && int(b[i+1]) <= min(len(b)-i-2, 0x7f) {
+		m.i = i + 2 + int(b[i+1]) // most fields have small numbers and are short
+		return uint64(b[i]), piece{data: b[i+2 : m.i : m.i]}
 	}
-	p.wire = byte(key & 7)
+	return m.nextSlowly()
+}
+
+func (m *message) nextSlowly() (key uint64, p piece) {
+	key, ok := m.varint()
+	if !ok || key < 1<<3 || key >= 1<<32 {
+		return 0, p
+	}
 	left := len(m.b) - m.i
-	switch p.wire {
+	switch key & 7 {
 	case wireVarint:
 		p.n, ok = m.varint()
 	case wire64:
@@ -274,7 +281,10 @@ func (m *message) next() (key uint64, p piece, ok bool) {
 	default:
 		ok = false
 	}
-	return key, p, ok
+	if !ok {
+		key = 0
+	}
+	return key, p
 }
 
 func (m *message) varint() (n uint64, ok bool) {
@@ -290,7 +300,7 @@ func (m *message) varint() (n uint64, ok bool) {
 // count returns how many more fields with a key follow each other here.
 func (m message) count(key uint64) (n int) {
 	for ; m.i < len(m.b); n++ {
-		if next, _, ok := m.next(); !ok || next != key {
+		if next, _ := m.next(); next != key {
 			break
 		}
 	}
