@@ -36,8 +36,8 @@ func serve(ctx context.Context, n int) (baseURL string, err error) {
 	return "http://" + listener.Addr().String(), nil
 }
 
-// serveAlone serves n pods until it is interrupted, for a child that is run by hand:
-// bench mirror -server URL -cpuprofile FILE.
+// serveAlone serves n pods until it is interrupted, for a mirror that is run by hand:
+// go run ./mirror/ours -server URL -cpuprofile FILE.
 func serveAlone(ctx context.Context, n string, out io.Writer) error {
 	objects, err := strconv.Atoi(n)
 	if err != nil {
