@@ -25,7 +25,7 @@
 //
 // Lists are decoded item by item from the body. What is held at any moment beside the
 // objects handed over is one item's bytes, at most Config.MaxItemSize, in a buffer that
-// grows to at most three times that, and about a megabyte of items that up to 8
+// grows to at most three times that, and a quarter of a megabyte of items for each of up to 8
 // goroutines decode while the next ones are read. Compressed bodies are decompressed as
 // they are read. Strings that repeat, in JSON, and slices of exact length keep the
 // objects small.

@@ -236,9 +236,8 @@ func (s *slicePlan) fill(c *cursor, v reflect.Value) bool {
 		}
 		n++
 	}
-	out := reflect.MakeSlice(s.t, n, n)
-	reflect.Copy(out, gathered)
-	v.Set(out)
+	makeSlice(v, n)
+	reflect.Copy(v, gathered)
 	gathered.Clear()
 	gathered.SetLen(0)
 	if gathered.Cap()*int(s.t.Elem().Size()) <= maxGathered {
@@ -247,11 +246,24 @@ func (s *slicePlan) fill(c *cursor, v reflect.Value) bool {
 	return true
 }
 
+// makeSlice makes an empty slice one of n elements, and of no more. reflect.MakeSlice would
+// allocate its header, too.
+func makeSlice(v reflect.Value, n int) {
+	if n == 0 {
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		return
+	}
+	v.Grow(n)
+	v.SetLen(n)
+	v.SetCap(n)
+}
+
 // mapPlan fills maps from strings to anything.
 type mapPlan struct {
 	t       reflect.Type
 	elem    *plan
 	strings *interner
+	scratch [2]reflect.Value // a key and a value; invalid while they are in use
 }
 
 func (m *mapPlan) fill(c *cursor, v reflect.Value) bool {
@@ -263,8 +275,11 @@ func (m *mapPlan) fill(c *cursor, v reflect.Value) bool {
 	}
 	n := c.count()
 	out := reflect.MakeMapWithSize(m.t, n)
-	key := reflect.New(m.t.Key()).Elem()
-	value := reflect.New(m.t.Elem()).Elem()
+	key, value := m.scratch[0], m.scratch[1]
+	m.scratch = [2]reflect.Value{} // a value may hold a map of this kind
+	if !key.IsValid() {
+		key, value = reflect.New(m.t.Key()).Elem(), reflect.New(m.t.Elem()).Elem()
+	}
 	for more := c.enter(); more; more = c.more() {
 		key.SetString(m.strings.quoted(c.name()))
 		value.SetZero()
@@ -274,6 +289,8 @@ func (m *mapPlan) fill(c *cursor, v reflect.Value) bool {
 		out.SetMapIndex(key, value)
 	}
 	v.Set(out)
+	value.SetZero()
+	m.scratch = [2]reflect.Value{key, value}
 	return out.Len() == n
 }
 

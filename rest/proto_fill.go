@@ -106,23 +106,19 @@ func fillProtoTime(p piece, v reflect.Value) bool {
 }
 
 // protoSlice fills slices that are exactly as long as they need to be.
-type protoSlice struct {
-	t    reflect.Type
-	elem *protoPlan
-}
+type protoSlice struct{ elem *protoPlan }
 
 func (s *protoSlice) fill(m message, key uint64, first piece, v reflect.Value) (end int) {
 	n := 1 + m.count(key)
-	out := reflect.MakeSlice(s.t, n, n)
+	makeSlice(v, n)
 	for i := range n {
-		if !s.elem.fill(first, out.Index(i)) {
+		if !s.elem.fill(first, v.Index(i)) {
 			return 0
 		}
 		if i < n-1 {
 			_, first = m.next() // it has been counted, and so is sound
 		}
 	}
-	v.Set(out)
 	return m.i
 }
 
@@ -132,6 +128,7 @@ type protoMap struct {
 	value   *protoPlan
 	strings *interner
 	habits  habits
+	scratch [2]reflect.Value // a key and a value; invalid while they are in use
 }
 
 // entry is the message that a key and its value come in.
@@ -147,7 +144,7 @@ func (p *protoMap) fill(m message, key uint64, first piece, v reflect.Value) (en
 		return p.fillStrings(m, n, first, out)
 	}
 	out := reflect.MakeMapWithSize(p.t, n)
-	name, value := reflect.New(p.t.Key()).Elem(), reflect.New(p.t.Elem()).Elem()
+	name, value := p.take()
 	for i := range n {
 		one, two, ok := halves(first.data, p.value.wire)
 		name.SetString(p.strings.share(one))
@@ -164,7 +161,19 @@ func (p *protoMap) fill(m message, key uint64, first piece, v reflect.Value) (en
 		}
 	}
 	v.Set(out)
+	value.SetZero()
+	p.scratch = [2]reflect.Value{name, value}
 	return m.i
+}
+
+// take returns memory for a key and a value, which is used again.
+func (p *protoMap) take() (key, value reflect.Value) {
+	key, value = p.scratch[0], p.scratch[1]
+	p.scratch = [2]reflect.Value{} // a value may hold a map of this kind
+	if !key.IsValid() {
+		key, value = reflect.New(p.t.Key()).Elem(), reflect.New(p.t.Elem()).Elem()
+	}
+	return key, value
 }
 
 // fillStrings reads labels and the like.

@@ -161,7 +161,7 @@ func (p *protoPlanner) field(t reflect.Type) *protoField {
 		}
 	case t.Kind() == reflect.Slice && !hand && t.Elem().Kind() != reflect.Uint8:
 		f.plan = p.plan(t.Elem())
-		f.many = (&protoSlice{t: t, elem: f.plan}).fill
+		f.many = (&protoSlice{elem: f.plan}).fill
 	default:
 		f.plan = p.plan(t)
 		f.text = t.Kind() == reflect.String && !hand
