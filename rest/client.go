@@ -234,7 +234,7 @@ func (c *Client[T]) Watch(ctx context.Context, options metav1.ListOptions) (watc
 		done:     make(chan struct{}),
 	}
 	w.decode = w.codec.take()
-	w.next = w.reader(encoding, c.max)
+	w.open(encoding, c.max)
 	go w.receive(ctx)
 	return w, nil
 }
