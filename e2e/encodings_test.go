@@ -113,7 +113,7 @@ func mirrorForms(t *testing.T, c *kube.Cluster, encoding rest.Encoding, check fu
 		for how, listed := range map[string]bool{"list": true, "watch-list": false} {
 			t.Run(form+"/"+how, func(t *testing.T) {
 				t.Parallel()
-				objects := &collection{kind: configMapResource.GroupVersion().WithKind("ConfigMap"), namespace: c.Namespace(t)}
+				objects := &collection{kind: configMapResource.GroupVersion().WithKind("ConfigMap"), namespace: c.Namespace(t), cluster: c}
 				objects.ResourceInterface = must(dynamic.NewForConfig(c.RESTConfig()))(t).Resource(configMapResource).Namespace(objects.namespace)
 				run := encodingRun{Cluster: c, encoding: encoding, listed: listed}
 				check(t, form, run, mirror(t, run, objects))

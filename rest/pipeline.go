@@ -75,14 +75,14 @@ func (p *pipeline[T]) addObject(obj apiruntime.Object) error {
 // append takes a copy of an item's bytes.
 func (p *pipeline[T]) append(raw []byte, obj apiruntime.Object) error {
 	b := p.filling
-	if b.raw == nil {
-		b.raw = make([]byte, 0, max(batchBytes, len(raw)))
-	}
 	if len(b.ends) > 0 && len(b.raw)+len(raw) > batchBytes {
 		if err := p.submit(); err != nil {
 			return err
 		}
 		b = p.filling
+	}
+	if b.raw == nil {
+		b.raw = make([]byte, 0, max(batchBytes, len(raw)))
 	}
 	b.raw = append(b.raw, raw...)
 	b.ends = append(b.ends, len(b.raw))
