@@ -37,7 +37,7 @@ func serve(ctx context.Context, n int) (baseURL string, err error) {
 }
 
 // serveAlone serves n pods until it is interrupted, for a mirror that is run by hand:
-// go run ./mirror/ours -server URL -cpuprofile FILE.
+// PROFILE=file go run -tags profile ./mirror/ours -server URL.
 func serveAlone(ctx context.Context, n string, out io.Writer) error {
 	objects, err := strconv.Atoi(n)
 	if err != nil {

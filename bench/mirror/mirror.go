@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/pprof"
 	"strconv"
 	"strings"
 	"time"
@@ -64,9 +63,8 @@ func run(ctx context.Context, mirror Mirror) error {
 	flag.StringVar(&task.Server, "server", "", "base URL")
 	flag.StringVar(&task.Mode, "mode", List, "what is measured")
 	flag.StringVar(&task.Last, "last", "", "version of the event to wait for")
-	cpuProfile := flag.String("cpuprofile", "", "write a processor profile, until the sync, to this file")
 	flag.Parse()
-	endProfile, err := profile(*cpuProfile)
+	endProfile, err := profile()
 	if err != nil {
 		return err
 	}
@@ -99,22 +97,6 @@ func Pause(ctx context.Context) error {
 	case <-time.After(2 * time.Millisecond):
 		return nil
 	}
-}
-
-// profile writes a processor profile to a file; "" is none.
-func profile(path string) (end func() error, err error) {
-	if path == "" {
-		return func() error { return nil }, nil
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	end = func() error {
-		pprof.StopCPUProfile()
-		return file.Close()
-	}
-	return end, pprof.StartCPUProfile(file)
 }
 
 // peak is the highest resident memory of this process so far, in MB.
