@@ -38,8 +38,9 @@ type protoField struct {
 	many  protoRepeated // nil: there is one value
 	once  bool          // what comes again would be merged with what came before
 	drop  bool
-	text  bool
 	habit habit // of a text
+
+	strings *interner // nil: it is no text
 }
 
 // piece is the value of one field.
@@ -138,7 +139,7 @@ func (p *protoPlanner) structure(out *protoPlan, t reflect.Type) {
 		_, tag, _ = strings.Cut(tag, ",")
 		tag, _, _ = strings.Cut(tag, ",")
 		number, err := strconv.Atoi(tag)
-		if err != nil || number < 1 || number > maxNumber {
+		if err != nil || number < 1 || number > maxNumber || !t.Field(i).IsExported() {
 			number = 0 // a field that no message can have: all are left to Unmarshal
 		}
 		out.fields = append(out.fields, make([]*protoField, max(0, number+1-len(out.fields)))...)
@@ -164,7 +165,9 @@ func (p *protoPlanner) field(t reflect.Type) *protoField {
 		f.many = (&protoSlice{elem: f.plan}).fill
 	default:
 		f.plan = p.plan(t)
-		f.text = t.Kind() == reflect.String && !hand
+		if t.Kind() == reflect.String && !hand {
+			f.strings = p.strings
+		}
 	}
 	f.once = f.plan != nil && (f.many != nil || hand || f.plan.elem != nil || t.Kind() == reflect.Struct)
 	return f
@@ -197,22 +200,25 @@ func (p *protoPlanner) message(plan *protoPlan, data []byte, v reflect.Value) bo
 			return false
 		}
 		seen[word] |= bit
-		ok, to := true, v.Field(f.index)
-		switch {
-		case f.text:
-			to.SetString(p.strings.shareAs(&f.habit, value.data))
-		case f.many != nil:
-			m.i = f.many(m, key, value, to)
-			ok = m.i > 0
-		default:
-			ok = f.plan.fill(value, to)
-		}
-		if !ok {
+		if m.i = f.value(m, key, value, v.Field(f.index)); m.i == 0 {
 			return false
 		}
 	}
 	p.depth--
 	return true
+}
+
+// value fills a field, and returns where the message goes on; 0: it is for Unmarshal to judge.
+func (f *protoField) value(m message, key uint64, first piece, to reflect.Value) (end int) {
+	switch {
+	case f.strings != nil:
+		to.SetString(f.strings.shareAs(&f.habit, first.data))
+	case f.many != nil:
+		return f.many(m, key, first, to)
+	case !f.plan.fill(first, to):
+		return 0
+	}
+	return m.i
 }
 
 // tooDeep reports whether messages are nested deeper than Unmarshal, which has no limit,
