@@ -80,6 +80,8 @@ func (n *interner) shareAs(h *habit, text []byte) string {
 		return ""
 	case h.last == string(text):
 		return h.last
+	case len(text) > maxInternLen:
+		return string(text) // which nobody keeps but the object
 	case h.misses >= own:
 		h.misses++ // and begins anew in the end, for things change
 		return string(text)
@@ -95,7 +97,7 @@ func (n *interner) shareAs(h *habit, text []byte) string {
 
 // quotedAs is quoted for a string in one place.
 func (n *interner) quotedAs(h *habit, quoted []byte) string {
-	if plain := quoted[1 : len(quoted)-1]; h.last == string(plain) && len(plain) > 0 && !strings.Contains(h.last, `\\`) {
+	if plain := quoted[1 : len(quoted)-1]; h.last == string(plain) && len(plain) > 0 && strings.IndexByte(h.last, '\\') < 0 {
 		return h.last
 	}
 	return n.shareAs(h, n.unquote(quoted))
