@@ -20,9 +20,10 @@ type partial = *metav1.PartialObjectMetadata
 func fullMetadata() partial {
 	now := metav1.NewTime(time.Unix(1_700_000_000, 0))
 	yes, grace := true, int64(-30)
-	//lint:ignore SA1019 every field is compared, also what is deprecated
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Name: "name", GenerateName: "na", Namespace: "space", SelfLink: "/x", UID: "u-1", ResourceVersion: "7", Generation: 3,
+		//lint:ignore SA1019 every field is compared, also what is deprecated
+		SelfLink: "/x",
+		Name:     "name", GenerateName: "na", Namespace: "space", UID: "u-1", ResourceVersion: "7", Generation: 3,
 		CreationTimestamp: now, DeletionTimestamp: &now, DeletionGracePeriodSeconds: &grace,
 		Labels:          map[string]string{"a": "1", "b": "", "": "c"},
 		Annotations:     map[string]string{"long": string(bytes.Repeat([]byte("x"), 300))},
