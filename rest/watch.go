@@ -30,8 +30,8 @@ type watcher[T informer.Object] struct {
 	codec    *codec[T]
 	decode   decodeFunc[T]
 	next     func() (watch.Event, error)
-	whole    func() bool // the event after it can be read without waiting
-	pending  undecoded   // the object of the event that was read
+	ready    func() int // bytes that have come after it; 0: not the whole next event
+	pending  undecoded  // the object of the event that was read
 	describe func(err error) error
 	body     io.ReadCloser
 	cancel   context.CancelFunc
@@ -45,14 +45,14 @@ func (w *watcher[T]) open(encoding Encoding, max int64) {
 	switch encoding {
 	case Protobuf:
 		events := &protoEvents[T]{w, newWire(w.body, max)}
-		w.next, w.whole = events.event, events.whole
+		w.next, w.ready = events.event, events.ready
 	case CBOR:
 		w.next = (&cborEvents[T]{w, newWire(w.body, max)}).event
-		w.whole = func() bool { return false } // items end where their content says
+		w.ready = func() int { return 0 } // items end where their content says
 	default:
 		events := &jsonEvents[T]{watcher: w, in: newInput(max)}
 		events.in.reset(w.body)
-		w.next, w.whole = events.event, events.whole
+		w.next, w.ready = events.event, events.ready
 	}
 }
 

@@ -15,8 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// eventBytes bounds a batch of events: few of them, so that none waits long for the last.
-const eventBytes = 16 << 10
+// Bounds of a batch of events: few of them, so that none waits long for the last. A burst is
+// worth a goroutine and its decoder where so much of it is there already.
+const (
+	eventBytes = 16 << 10
+	burstBytes = 8 << 10
+)
 
 // undecoded is an object of an event that has not been decoded yet. Its bytes are valid
 // until the next event is read.
@@ -60,7 +64,7 @@ func newBatches[T informer.Object](ctx context.Context, w *watcher[T]) *batches[
 
 // takes reports whether an event is to be added: others are there, before it or after it.
 func (b *batches[T]) takes() bool {
-	return b.free != nil && (b.busy() || b.w.whole())
+	return b.free != nil && (b.busy() || b.w.ready() >= burstBytes)
 }
 
 // busy reports whether a batch is not delivered yet.
@@ -90,7 +94,7 @@ func (b *batches[T]) add(kind watch.EventType, raw []byte) {
 	f.types = append(f.types, kind)
 	f.raw = append(f.raw, raw...)
 	f.ends = append(f.ends, len(f.raw))
-	if len(f.raw) >= eventBytes || !b.w.whole() {
+	if len(f.raw) >= eventBytes || b.w.ready() == 0 {
 		b.submit()
 	}
 }
@@ -145,25 +149,44 @@ func (b *batches[T]) settle() {
 	}
 }
 
-// whole reports whether the next event has been read from the connection to its end, so
-// that reading it does not wait. Servers end each event with a new line.
-func (w *jsonEvents[T]) whole() bool {
+// ready returns how much has been read from the connection beyond the last event; 0: less
+// than the next one, so that reading it may wait. Servers end each event with a new line.
+func (w *jsonEvents[T]) ready() int {
 	const space = " \t\r\n"
 	first := bytes.TrimLeft(w.in.decoder.UnreadBuffer(), space)
 	second, _ := w.in.buffer.Peek(w.in.buffer.Buffered())
 	if len(first) == 0 {
 		second = bytes.TrimLeft(second, space)
 	}
-	return bytes.IndexByte(first, '\n') >= 0 || bytes.IndexByte(second, '\n') >= 0
+	if !endsEvent(first) && !endsEvent(second) {
+		return 0
+	}
+	return len(first) + len(second)
 }
 
-// whole is the same for frames.
-func (w *protoEvents[T]) whole() bool {
+// endsEvent looks for a new line that is none within an event, if that has several lines.
+func endsEvent(b []byte) bool {
+	for {
+		i := bytes.IndexByte(b, '\n')
+		if i < 0 {
+			return false
+		}
+		if b = b[i+1:]; len(b) == 0 || b[0] == '{' {
+			return true
+		}
+	}
+}
+
+// ready is the same for frames.
+func (w *protoEvents[T]) ready() int {
 	const header = 4
 	buffered := w.wire.r.Buffered()
 	if buffered < header {
-		return false
+		return 0
 	}
 	length, _ := w.wire.r.Peek(header)
-	return int64(binary.BigEndian.Uint32(length)) <= int64(buffered-header)
+	if int64(binary.BigEndian.Uint32(length)) > int64(buffered-header) {
+		return 0
+	}
+	return buffered
 }

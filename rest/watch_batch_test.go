@@ -5,6 +5,7 @@ package rest_test
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -48,6 +49,11 @@ var bursts = map[string]struct {
 	contentType string
 	event       func(i int) []byte
 }{
+	"indented": {rest.JSON, "application/json", func(i int) []byte {
+		var out bytes.Buffer
+		_ = json.Indent(&out, bytes.TrimSpace(jsonEvent(i)), "", "  ")
+		return append(out.Bytes(), '\n')
+	}},
 	"json":     {rest.JSON, "application/json", jsonEvent},
 	"protobuf": {rest.Protobuf, "application/vnd.kubernetes.protobuf;stream=watch", protoEvent},
 }
