@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -212,5 +213,26 @@ func TestProtoPlanDepth(t *testing.T) {
 				t.Errorf("too deep: %v", deep)
 			}
 		})
+	}
+}
+
+// A quantity that was read before is another's to change.
+func TestQuantities(t *testing.T) {
+	var q quantities
+	for _, text := range []string{"0", "1", "100m", "128Mi", "1.5", "1e3", "123456789012345678901234567890", "0.123456789123456789123456789Gi"} {
+		want := resource.MustParse(text)
+		for range 2 {
+			got, ok := q.read([]byte(text))
+			if !ok || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s: %#v, %v; want %#v", text, got, ok, want)
+			}
+			got.Add(resource.MustParse("7"))
+			got.AsDec().SetScale(3)
+		}
+	}
+	for _, text := range []string{"", "x", "1Qi"} {
+		if got, ok := q.read([]byte(text)); ok {
+			t.Errorf("%q is %v", text, got)
+		}
 	}
 }
