@@ -87,9 +87,10 @@
 //
 // A failure never clears the store. Status says how old the data is, what failed last and
 // how often; OnError hears of every failure; the log has one line when a source begins to
-// fail, one when it begins to fail in another way, and one when it is well again. A watch that ends is resumed where it was; only an
-// expired version, a refused request and repeated failures without progress lead to a
-// relist. Reflector describes the rounds, and recovery.go is the table of decisions.
+// fail, one when it begins to fail in another way, and one when it is well again. A watch
+// that ends is resumed where it was; only an expired version, a refused request and repeated
+// failures without progress lead to a relist. Reflector describes the rounds, and
+// recovery.go is the table of decisions.
 //
 // ReflectorOptions.Verify bounds how long a fault of the mirror itself can last: in its
 // period the mirror is compared with a list at its very version, repaired with CauseVerify,

@@ -218,9 +218,22 @@ func (g *Group) startLocked(m *groupMember) {
 	})
 }
 
-// endsWith reports whether an error of a Run says no more than that its ctx has ended.
+// endsWith reports whether an error of a Run says no more than that its ctx has ended. A
+// failure that is joined with that counts.
 func endsWith(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
+	if ctx.Err() == nil || err == nil {
+		return false
+	}
+	if errors.Is(ctx.Err(), err) || errors.Is(context.Cause(ctx), err) {
+		return true
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return endsWith(ctx, e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !endsWith(ctx, err) })
+	}
+	return false
 }
 
 // carryPanic calls fn and returns its panic, if there is one.
@@ -300,13 +313,16 @@ func (g *Group) Status() []Status {
 // the indexes, the type of the source, and whether there is a KeyFunc or a Transform.
 //
 // Errors: options that differ, naming the first; ErrExists if the name belongs to a member
-// of another type; otherwise those of Group.Add.
+// of another type; ErrStopped once Group.Run has returned; otherwise those of Group.Add.
 func Shared[T Object](group *Group, candidate *Informer[T]) (*Informer[T], error) {
 	if group == nil || candidate == nil {
 		return nil, errors.New("informer: Shared: nil group or candidate")
 	}
 	group.mu.Lock()
 	defer group.mu.Unlock()
+	if group.phase == informerStopped {
+		return nil, fmt.Errorf("informer: Shared: %w", ErrStopped)
+	}
 	name := candidate.Name()
 	m := group.findLocked(name)
 	if m == nil {

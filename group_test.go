@@ -175,6 +175,56 @@ func TestPanicsReachTheCaller(t *testing.T) {
 	}
 }
 
+// memberFunc is a Member whose Run is the function.
+type memberFunc struct {
+	*informer.Informer[infObject]
+	run func(ctx context.Context) error
+}
+
+func (m memberFunc) Run(ctx context.Context) error { return m.run(ctx) }
+
+func TestGroupKeepsFailureBesideTheEnd(t *testing.T) {
+	failure := errors.New("flush failed")
+	for name, test := range map[string]struct {
+		end  func(ctx context.Context) error
+		want error
+	}{
+		"nothing":           {func(context.Context) error { return nil }, nil},
+		"the end":           {context.Cause, nil},
+		"the end, wrapped":  {func(ctx context.Context) error { return fmt.Errorf("run: %w", ctx.Err()) }, nil},
+		"the end, twice":    {func(ctx context.Context) error { return errors.Join(ctx.Err(), context.Cause(ctx)) }, nil},
+		"a failure":         {func(context.Context) error { return failure }, failure},
+		"a failure, joined": {func(ctx context.Context) error { return errors.Join(ctx.Err(), failure) }, failure},
+		"another deadline":  {func(context.Context) error { return context.DeadlineExceeded }, context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var g informer.Group
+				fifoMust(t, g.Add(memberFunc{namedInformer("m", infCollection("1")), func(ctx context.Context) error {
+					<-ctx.Done()
+					return test.end(ctx)
+				}}))
+				if err := groupRun(t, &g)(); !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+					t.Errorf("error %v, want %v", err, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestSharedOfStoppedGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g informer.Group
+		fifoMust(t, g.Add(namedInformer("m", infCollection("1"))))
+		fifoMust(t, groupRun(t, &g)())
+		for _, name := range []string{"m", "other"} {
+			if got, err := informer.Shared(&g, namedInformer(name, infCollection("1"))); got != nil || !errors.Is(err, informer.ErrStopped) {
+				t.Errorf("%s: %v, %v", name, got, err)
+			}
+		}
+	})
+}
+
 func TestGroupRemoveInHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g informer.Group

@@ -323,6 +323,3 @@ func (r *Reflector) drawBookmark(version string) {
 	default:
 	}
 }
-
-// String names the reflector.
-func (r *Reflector) String() string { return fmt.Sprintf("reflector of %s", r.options.Name) }

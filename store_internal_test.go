@@ -172,3 +172,21 @@ func TestStoreAllocations(t *testing.T) {
 		}
 	}
 }
+
+// Sources of a union may come and go under ever new names.
+func TestStoreForgetsSources(t *testing.T) {
+	s := newItemStore(nil)
+	first := s.s.noteOfSource("0")
+	if again := s.s.noteOfSource("0"); again != first {
+		t.Error("two objects of a source do not share a note")
+	}
+	for n := range 10 * maxNotes {
+		source := fmt.Sprint(n)
+		if note := s.s.noteOfSource(source); note.Source != source || !note.Own {
+			t.Fatalf("note of source %s: %+v", source, note)
+		}
+	}
+	if len(s.s.notes) > maxNotes {
+		t.Errorf("%d notes", len(s.s.notes))
+	}
+}

@@ -242,6 +242,10 @@ func (s *state[T]) op(r *received[T]) dense.Op[T] {
 	return dense.Op[T]{Key: r.key, Hint: r.id, Object: r.obj, Note: note}
 }
 
+// maxNotes is how many sources a store remembers at once. Sources may come and go under ever
+// new names; one that is forgotten costs another note, which its next objects share again.
+const maxNotes = 1024
+
 // noteOfSource returns the one note of all objects of a source that need none for
 // themselves.
 func (s *state[T]) noteOfSource(source string) *dense.Note {
@@ -249,6 +253,9 @@ func (s *state[T]) noteOfSource(source string) *dense.Note {
 	if !ok {
 		if s.notes == nil {
 			s.notes = map[string]*dense.Note{}
+		}
+		if len(s.notes) == maxNotes {
+			clear(s.notes)
 		}
 		note = &dense.Note{Own: true, Source: source}
 		s.notes[source] = note

@@ -11,7 +11,6 @@ import (
 
 	"github.com/informerkit/informer/pager"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
@@ -49,7 +48,7 @@ func (r *Reflector) verifyDue() bool {
 
 // verifyIfDue compares the mirror with a list at R, repairs it, and tells. Whatever goes
 // wrong is no failure of the source: nothing is changed then, and the next time comes. The
-// error is that of ctx.
+// error is that of ctx, or errBroken.
 func (r *Reflector) verifyIfDue(ctx context.Context, s *stream) error {
 	if !r.verifyDue() {
 		return nil
@@ -61,6 +60,9 @@ func (r *Reflector) verifyIfDue(ctx context.Context, s *stream) error {
 		return context.Cause(ctx)
 	}
 	r.report.verified(ctx, repaired, err)
+	if errors.Is(err, errBroken) {
+		return err
+	}
 	return nil
 }
 
@@ -72,18 +74,49 @@ func (r *Reflector) verify(ctx context.Context) ([]*ObjectError, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := r.walkExact(ctx, func(obj runtime.Object) error { return r.compare(staging, obj) })
+	options := r.listOptions(r.reached, false)
+	options.ResourceVersionMatch = metav1.ResourceVersionMatchExact
+	list, err := r.walkBeside(ctx, options, func(obj runtime.Object) error { return r.compare(staging, obj) })
 	if err == nil && list.ResourceVersion != r.reached {
 		err = fmt.Errorf("%w: %s, not %s", errVerifyVersion, list.ResourceVersion, r.reached)
 	}
 	if err != nil {
 		staging.abort()
-		return nil, err
+		return nil, r.ahead(ctx, err)
 	}
 	if err := r.noted(ctx, staging.commit(r.reached)); err != nil {
 		return nil, err
 	}
 	return staging.repaired(), nil
+}
+
+// ahead finds out why a verify asked for a version that the server has not reached: it lags,
+// or was restored to an older state. A source that the version check costs too much, because
+// it ignores the limit, shows it here.
+func (r *Reflector) ahead(ctx context.Context, err error) error {
+	if classify(err) != classTooLarge || r.history.blind {
+		return err
+	}
+	now, fault := r.newest(ctx)
+	if fault != nil || !older(now, r.reached) {
+		return err
+	}
+	r.history.lost = true
+	return fmt.Errorf("%w: %s, after %s", errBroken, now, r.reached)
+}
+
+// newest returns the version of the collection, at the cost of a list where the source
+// ignores the limit.
+func (r *Reflector) newest(ctx context.Context) (string, error) {
+	options := r.listOptions("", false)
+	brief, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	version, err := r.peek(brief, options)
+	if err != nil || version != "" {
+		return version, err
+	}
+	list, err := r.walkBeside(ctx, options, func(runtime.Object) error { return nil })
+	return list.ResourceVersion, err
 }
 
 // compare stages one object of this part. One that cannot be applied was reported when it came.
@@ -105,20 +138,32 @@ func (r *Reflector) compare(staging staging, obj runtime.Object) error {
 	return err
 }
 
-// walkExact goes through the pages of a list at exactly R.
-func (r *Reflector) walkExact(ctx context.Context, item func(obj runtime.Object) error) (metav1.ListMeta, error) {
-	options := r.listOptions(r.reached, false)
-	options.ResourceVersionMatch = metav1.ResourceVersionMatchExact
+// walkBeside goes through the pages of a list beside an open stream, which is not read
+// meanwhile: a source that goes silent must not keep it so.
+func (r *Reflector) walkBeside(ctx context.Context, options metav1.ListOptions, item func(obj runtime.Object) error) (metav1.ListMeta, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	late := time.AfterFunc(listTimeout, func() { end(errNoAnswer) })
+	defer late.Stop()
+	items := 0
+	counted := func(obj runtime.Object) error {
+		if items++; items%defaultProgress == 0 {
+			late.Reset(listTimeout)
+		}
+		return item(obj)
+	}
 	paging := pager.Options{PageSize: r.options.PageSize, OnAbandon: r.report.abandoned}
 	if source, ok := r.source.(StreamLister); ok {
-		return pager.Walk(ctx, options, func(ctx context.Context, options metav1.ListOptions) (metav1.ListMeta, error) {
-			return source.ListStream(ctx, options, nil, item)
+		list, err := pager.Walk(ctx, options, func(ctx context.Context, options metav1.ListOptions) (metav1.ListMeta, error) {
+			return source.ListStream(ctx, options, nil, counted)
 		}, paging)
+		return list, noAnswer(ctx, err)
 	}
 	fetch := (&listing{r: r, ctx: ctx}).fetch
-	return pager.New(fetch, paging).EachPage(ctx, options, func(page runtime.Object) error {
-		return meta.EachListItemWithAlloc(page, item)
+	list, err := pager.New(fetch, paging).EachPage(ctx, options, func(page runtime.Object) error {
+		return eachItem(page, counted)
 	})
+	return list, noAnswer(ctx, err)
 }
 
 // verified tells what a verify came to. Each object is told to the hook, and the log has

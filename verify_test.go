@@ -16,6 +16,8 @@ import (
 	"github.com/informerkit/informer"
 	"github.com/informerkit/informer/informertest"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -317,6 +319,61 @@ func TestVerifyOfAUnion(t *testing.T) {
 		var object *informer.ObjectError
 		if len(v.errs) != 1 || !errors.Is(v.errs[0], informer.ErrRepaired) || !errors.As(v.errs[0], &object) || object.Key != "ns/b" {
 			t.Errorf("reported %v", v.errs)
+		}
+	})
+}
+
+// A source that ignores the limit is not asked for its version. One that was restored, and
+// has not come as far again, is found by a list that cannot be had.
+func TestVerifyFindsARestoredBackend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pods := informertest.NewCollection(t, parse("a"), parse("b"))
+		pods.SetQuirks(informertest.Quirks{NoPaging: true})
+		store := informer.NewStore(informer.StoreOptions[*pod]{})
+		v := new(verified)
+		v.start(t, informer.NewReflector(pods, store, v.options()).Run)
+		before := pods.Snapshot()
+		must(pods.Create(t.Context(), parse("c")))(t)
+		must(pods.Update(t.Context(), parse("a {x}")))(t)
+		pods.CutStreams() // which is checked, and the check costs a list
+		time.Sleep(2 * time.Minute)
+		pods.Restore(before)
+		time.Sleep(period)
+		synctest.Wait()
+		pods.RequireEqual(t, store)
+		if !slices.ContainsFunc(v.errs, func(err error) bool { return errors.Is(err, informer.ErrHistoryBreak) }) {
+			t.Errorf("told %v", v.errs)
+		}
+	})
+}
+
+// silentVerify never answers the list of a verify.
+type silentVerify struct{ *informertest.Collection[*pod] }
+
+func (s silentVerify) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if options.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	return s.Collection.List(ctx, options)
+}
+
+// The stream is not read during a verify, so that it must not last for ever.
+func TestVerifyIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pods := informertest.NewCollection(t, parse("a"))
+		store := informer.NewStore(informer.StoreOptions[*pod]{})
+		v := new(verified)
+		v.start(t, informer.NewReflector(&informer.ListWatch{
+			ListFunc: silentVerify{pods}.List, WatchFunc: pods.Watch,
+		}, store, v.options()).Run)
+		time.Sleep(period) // it has begun
+		must(pods.Create(t.Context(), parse("b")))(t)
+		time.Sleep(6 * time.Minute)
+		synctest.Wait()
+		pods.RequireEqual(t, store)
+		if len(v.traces) != 1 || !strings.Contains(v.traces[0], "no answer") {
+			t.Errorf("traces %q", v.traces)
 		}
 	})
 }
