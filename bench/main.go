@@ -23,8 +23,8 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if len(os.Args) > 1 && os.Args[1] == "mirror" {
-		exit(mirror(ctx, os.Args[2:], os.Stdout))
+	if len(os.Args) > 2 && os.Args[1] == "serve" {
+		exit(serveAlone(ctx, os.Args[2], os.Stdout))
 	}
 	var c command
 	flag.BoolVar(&c.quick, "quick", false, "smaller numbers, and write quick.json")
@@ -48,6 +48,7 @@ func exit(err error) {
 // size is how much a run measures.
 type size struct {
 	objects int
+	events  int
 	runs    int
 }
 
@@ -98,9 +99,9 @@ func (c command) run(ctx context.Context, out io.Writer) error {
 
 func sizeOf(quick bool) size {
 	if quick {
-		return size{objects: 10_000, runs: 3}
+		return size{objects: 10_000, events: 4_000, runs: 5}
 	}
-	return size{objects: 100_000, runs: 3}
+	return size{objects: 100_000, events: 100_000, runs: 5}
 }
 
 func partNames() string {

@@ -98,6 +98,8 @@ func live() float64 {
 	return float64(stats().HeapAlloc)
 }
 
+const megabyte = 1 << 20
+
 func stats() (m runtime.MemStats) {
 	runtime.ReadMemStats(&m)
 	return m

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -33,6 +34,22 @@ func serve(ctx context.Context, n int) (baseURL string, err error) {
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	go func() { _ = server.Serve(listener) }()
 	return "http://" + listener.Addr().String(), nil
+}
+
+// serveAlone serves n pods until it is interrupted, for a mirror that is run by hand:
+// PROFILE=file go run -tags profile ./mirror/ours -server URL.
+func serveAlone(ctx context.Context, n string, out io.Writer) error {
+	objects, err := strconv.Atoi(n)
+	if err != nil {
+		return err
+	}
+	baseURL, err := serve(ctx, objects)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, baseURL)
+	<-ctx.Done()
+	return nil
 }
 
 const (

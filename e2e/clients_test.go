@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/informerkit/informer"
+	"github.com/informerkit/informer/e2e/internal/kube"
 	"github.com/informerkit/informer/rest"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -64,6 +65,7 @@ type collection struct {
 	dynamic.ResourceInterface
 	kind      schema.GroupVersionKind
 	namespace string
+	cluster   *kube.Cluster // nil: the one that the tests share
 }
 
 func configMaps(t testing.TB, namespace string) *collection {
@@ -138,7 +140,11 @@ func (c *collection) delete(t *testing.T, name string) {
 func (c *collection) deleteNamespace(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
-	spaces := clientset(t).CoreV1().Namespaces()
+	config := cluster.RESTConfig()
+	if c.cluster != nil {
+		config = c.cluster.RESTConfig()
+	}
+	spaces := must(kubernetes.NewForConfig(config))(t).CoreV1().Namespaces()
 	if err := spaces.Delete(ctx, c.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatalf("delete namespace: %v", err)
 	}

@@ -111,8 +111,8 @@ func (c *Client[T]) String() string { return c.endpoint.resource.String() }
 
 // ListStream implements informer.StreamLister.
 //
-// Ownership: the object that known is given is its own to keep, and so are the objects
-// that yield is given.
+// Ownership: the object that known is given is valid during the call, its strings beyond
+// it; the objects that yield is given are its own to keep.
 //
 // known is called for items ahead of yield, by what is being decoded meanwhile; both are
 // called on the goroutine of the caller.
@@ -229,7 +229,7 @@ func (c *Client[T]) Watch(ctx context.Context, options metav1.ListOptions) (watc
 		done:     make(chan struct{}),
 	}
 	w.decode = w.codec.take()
-	w.next = w.reader(encoding, c.max)
+	w.open(encoding, c.max)
 	go w.receive(ctx)
 	return w, nil
 }

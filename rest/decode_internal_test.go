@@ -329,3 +329,45 @@ func TestStatusWithoutKind(t *testing.T) {
 		}
 	}
 }
+
+// What was there before is found again, and what is long is kept by nobody else.
+func TestHabit(t *testing.T) {
+	n := newInterner()
+	var h habit
+	share := func(text string) string { return n.shareAs(&h, []byte(text)) }
+	first := share("node-1")
+	if again := share("node-1"); unsafe.StringData(again) != unsafe.StringData(first) {
+		t.Error("a string is not shared with the one before")
+	}
+	share("node-2")
+	if again := share("node-1"); unsafe.StringData(again) != unsafe.StringData(first) {
+		t.Error("a string is not shared with an earlier one")
+	}
+	long := strings.Repeat("x", maxInternLen+1)
+	if share(long) != long || h.last == long {
+		t.Error("a long string is kept")
+	}
+	for i := range own {
+		share(fmt.Sprint("uid-", i))
+	}
+	before := h.last
+	if share("uid-x") != "uid-x" || h.last != before {
+		t.Error("a string of an object's own is kept")
+	}
+	if got := share(""); got != "" {
+		t.Error(got)
+	}
+	for range 1<<16 - own {
+		share("uid-y")
+	}
+	share("node-3")
+	if again := share("node-3"); again != "node-3" || h.last != "node-3" {
+		t.Error("what repeats again is not noticed")
+	}
+	if got := n.quotedAs(&h, []byte(`"a\\b"`)); got != `a\b` {
+		t.Error(got)
+	}
+	if got := n.quotedAs(&h, []byte(`"a\b"`)); got != "a\b" { // as it was written, it is the last
+		t.Error(got)
+	}
+}

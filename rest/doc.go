@@ -43,10 +43,12 @@
 //
 // Lists are decoded item by item from the body. What is held at any moment beside the
 // objects handed over is one item's bytes, at most Config.MaxItemSize, in a buffer that
-// grows to at most three times that, and about a megabyte of items that up to 8
-// goroutines decode while the next ones are read. Compressed bodies are decompressed as
-// they are read, and what they become is limited too, by Config.MaxListSize. Strings that
-// repeat, in JSON, and slices of exact length keep the objects small.
+// grows to at most three times that, and a quarter of a megabyte of items for each of up
+// to 8 goroutines that decode them while the next ones are read. The events of a watch are
+// decoded by such goroutines where several have come at once; they end with the burst, and
+// a single event is decoded where it is read. Compressed bodies are decompressed as they
+// are read, and what they become is limited too, by Config.MaxListSize. Strings that
+// repeat, in JSON and Protobuf, and slices of exact length keep the objects small.
 //
 // # Equality with apimachinery
 //
@@ -56,6 +58,10 @@
 // int64 and float64 as apimachinery's do. Typed objects have an empty TypeMeta, from lists
 // and watches alike, as client-go's typed clients hand out; objects of metadata alone
 // always have the kind PartialObjectMetadata.
+//
+// Protobuf of types in packages below k8s.io/ is read by their struct tags, and by their
+// Unmarshal where a message has something in it that no encoder writes; the result is the
+// same. Messages that are nested more than 10,000 deep are refused.
 //
 // # Errors
 //

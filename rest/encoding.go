@@ -20,13 +20,11 @@ const (
 	CBOR     Encoding = "application/cbor"
 )
 
-// stream is the media type of a watch.
+// stream is the media type to ask for a watch in. For CBOR a server sends a sequence, and
+// says so, but does not know application/cbor-seq where it is asked for.
 func (e Encoding) stream() string {
-	switch e {
-	case Protobuf:
+	if e == Protobuf {
 		return string(e) + ";stream=watch"
-	case CBOR:
-		return string(e) + "-seq"
 	}
 	return string(e)
 }

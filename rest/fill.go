@@ -162,7 +162,7 @@ func (p *planner) fillIntOrString(c *cursor, v reflect.Value) bool {
 }
 
 // fillStrings reads labels and the like.
-func (p *planner) fillStrings(c *cursor, v reflect.Value) bool {
+func (p *planner) fillStrings(habits *habits, c *cursor, v reflect.Value) bool {
 	if c.next() == 'n' {
 		return fillNull(c)
 	}
@@ -171,11 +171,14 @@ func (p *planner) fillStrings(c *cursor, v reflect.Value) bool {
 	}
 	n := c.count()
 	out := make(map[string]string, n)
+	at := 0
 	for more := c.enter(); more; more = c.more() {
-		name := p.strings.quoted(c.name())
+		h := habits[2*(at%mapHabits):]
+		at++
+		name := p.strings.quotedAs(&h[0], c.name())
 		switch c.next() {
 		case '"':
-			out[name] = p.strings.quoted(c.quoted())
+			out[name] = p.strings.quotedAs(&h[1], c.quoted())
 		case 'n':
 			out[name] = ""
 			c.literal()
@@ -233,9 +236,8 @@ func (s *slicePlan) fill(c *cursor, v reflect.Value) bool {
 		}
 		n++
 	}
-	out := reflect.MakeSlice(s.t, n, n)
-	reflect.Copy(out, gathered)
-	v.Set(out)
+	makeSlice(v, n)
+	reflect.Copy(v, gathered)
 	gathered.Clear()
 	gathered.SetLen(0)
 	if gathered.Cap()*int(s.t.Elem().Size()) <= maxGathered {
@@ -244,11 +246,24 @@ func (s *slicePlan) fill(c *cursor, v reflect.Value) bool {
 	return true
 }
 
+// makeSlice makes an empty slice one of n elements, and of no more. reflect.MakeSlice would
+// allocate its header, too.
+func makeSlice(v reflect.Value, n int) {
+	if n == 0 {
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		return
+	}
+	v.Grow(n)
+	v.SetLen(n)
+	v.SetCap(n)
+}
+
 // mapPlan fills maps from strings to anything.
 type mapPlan struct {
 	t       reflect.Type
 	elem    *plan
 	strings *interner
+	scratch [2]reflect.Value // a key and a value; invalid while they are in use
 }
 
 func (m *mapPlan) fill(c *cursor, v reflect.Value) bool {
@@ -260,8 +275,11 @@ func (m *mapPlan) fill(c *cursor, v reflect.Value) bool {
 	}
 	n := c.count()
 	out := reflect.MakeMapWithSize(m.t, n)
-	key := reflect.New(m.t.Key()).Elem()
-	value := reflect.New(m.t.Elem()).Elem()
+	key, value := m.scratch[0], m.scratch[1]
+	m.scratch = [2]reflect.Value{} // a value may hold a map of this kind
+	if !key.IsValid() {
+		key, value = reflect.New(m.t.Key()).Elem(), reflect.New(m.t.Elem()).Elem()
+	}
 	for more := c.enter(); more; more = c.more() {
 		key.SetString(m.strings.quoted(c.name()))
 		value.SetZero()
@@ -271,6 +289,8 @@ func (m *mapPlan) fill(c *cursor, v reflect.Value) bool {
 		out.SetMapIndex(key, value)
 	}
 	v.Set(out)
+	value.SetZero()
+	m.scratch = [2]reflect.Value{key, value}
 	return out.Len() == n
 }
 
@@ -283,12 +303,18 @@ type structPlan struct {
 	fields []fieldPlan
 	names  map[string]int
 	follow []int // by the index of the field before, plus one
+	root   bool  // of the objects themselves
+	bare   bool  // of their metadata, without the managed fields
+
+	strings *interner
 }
 
 type fieldPlan struct {
-	name string
-	path []int // through what is embedded
-	plan *plan
+	name  string
+	path  []int // through what is embedded
+	plan  *plan
+	text  bool
+	habit habit // of a text
 }
 
 func (s *structPlan) fill(c *cursor, v reflect.Value) bool {
@@ -315,7 +341,9 @@ func (s *structPlan) fill(c *cursor, v reflect.Value) bool {
 		for _, at := range s.fields[i].path {
 			to = to.Field(at)
 		}
-		if !s.fields[i].plan.fill(c, to) {
+		if f := &s.fields[i]; f.text && c.next() == '"' {
+			to.SetString(s.strings.quotedAs(&f.habit, c.quoted()))
+		} else if !f.plan.fill(c, to) {
 			return false
 		}
 		before = i + 1

@@ -102,19 +102,28 @@ func (c *cursor) null() bool {
 }
 
 // object makes metadata of an identity, in memory of its own.
-func (id identity) object() metav1.PartialObjectMetadata {
+func (id identity) object() (m metav1.PartialObjectMetadata) {
+	id.describe(&m)
+	return m
+}
+
+// describe is object for metadata that was described before.
+func (id identity) describe(m *metav1.PartialObjectMetadata) {
 	// One string for all of them: they live and die together.
-	all := string(bytes.Join([][]byte{id.apiVersion, id.kind, id.namespace, id.name, id.uid, id.version}, nil))
+	var space [256]byte
+	whole := space[:0]
+	for _, part := range [...][]byte{id.apiVersion, id.kind, id.namespace, id.name, id.uid, id.version} {
+		whole = append(whole, part...)
+	}
+	all := string(whole)
 	cut := func(part []byte) string {
 		s := all[:len(part)]
 		all = all[len(part):]
 		return s
 	}
-	var m metav1.PartialObjectMetadata
 	m.APIVersion, m.Kind = cut(id.apiVersion), cut(id.kind)
 	m.Namespace, m.Name = cut(id.namespace), cut(id.name)
 	m.UID, m.ResourceVersion = types.UID(cut(id.uid)), cut(id.version)
-	return m
 }
 
 // isStatus and isTable report what the API sends in place of an object. Custom resources

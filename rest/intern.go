@@ -2,7 +2,10 @@
 
 package rest
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"strings"
+)
 
 // Bounds of an interner: half a megabyte is kept at most.
 const (
@@ -21,24 +24,81 @@ type interner struct {
 func newInterner() *interner { return &interner{seed: maphash.MakeSeed()} }
 
 // quoted returns what a JSON string means.
-func (n *interner) quoted(quoted []byte) string {
+func (n *interner) quoted(quoted []byte) string { return n.share(n.unquote(quoted)) }
+
+// unquote returns what a JSON string means, valid until the next call.
+func (n *interner) unquote(quoted []byte) []byte {
 	text := unquote(quoted, n.scratch)
 	if cap(n.scratch) < len(quoted) && len(quoted) <= maxScratch && len(text) < len(quoted)-2 {
 		n.scratch = make([]byte, 0, 2*len(quoted))
 	}
-	return n.share(text)
+	return text
 }
 
 func (n *interner) share(text []byte) string {
+	s, _ := n.find(text)
+	return s
+}
+
+// find returns a string, and whether it was here before.
+func (n *interner) find(text []byte) (s string, found bool) {
 	if len(text) == 0 {
-		return ""
+		return "", true
 	}
 	if len(text) > maxInternLen {
-		return string(text)
+		return string(text), false
 	}
 	slot := &n.slots[maphash.Bytes(n.seed, text)%internSlots]
-	if *slot != string(text) {
+	if found = *slot == string(text); !found {
 		*slot = string(text)
 	}
-	return *slot
+	return *slot, found
+}
+
+// A habit is what is known about the strings in one place of all objects. Most are what
+// the object before had there, which is found without a hash; a name or UID never is what
+// another object has, and would only drive out others.
+type habit struct {
+	last   string
+	misses uint16 // in a row
+}
+
+// mapHabits is the number of entries that are expected to be what they were before.
+const mapHabits = 8
+
+// habits are those of the keys and values of a map, by their place.
+type habits [2 * mapHabits]habit
+
+// own is how many strings in a row have to be new until they are taken for each object's
+// own: more than a cluster has nodes.
+const own = internSlots
+
+// shareAs is share for a string in one place.
+func (n *interner) shareAs(h *habit, text []byte) string {
+	switch {
+	case len(text) == 0:
+		return ""
+	case h.last == string(text):
+		return h.last
+	case len(text) > maxInternLen:
+		return string(text) // which nobody keeps but the object
+	case h.misses >= own:
+		h.misses++ // and begins anew in the end, for things change
+		return string(text)
+	}
+	s, found := n.find(text)
+	h.last = s
+	h.misses++
+	if found {
+		h.misses = 0
+	}
+	return s
+}
+
+// quotedAs is quoted for a string in one place.
+func (n *interner) quotedAs(h *habit, quoted []byte) string {
+	if plain := quoted[1 : len(quoted)-1]; h.last == string(plain) && len(plain) > 0 && strings.IndexByte(h.last, '\\') < 0 {
+		return h.last
+	}
+	return n.shareAs(h, n.unquote(quoted))
 }

@@ -44,7 +44,8 @@ type lister[T informer.Object] struct {
 	known    func(item metav1.Object, hash uint64) bool
 	yield    func(obj runtime.Object) error
 	envelope envelope
-	held     []runtime.Object // items that wait for a kind that comes after them
+	asked    metav1.PartialObjectMetadata // what known is asked about
+	held     []runtime.Object             // items that wait for a kind that comes after them
 	count    int
 }
 
@@ -192,8 +193,8 @@ func (l *lister[T]) item(raw []byte) error {
 		return err
 	}
 	if l.known != nil {
-		item := id.object()
-		if l.known(&item, maphash.Bytes(hashSeed, raw)) {
+		id.describe(&l.asked)
+		if l.known(&l.asked, maphash.Bytes(hashSeed, raw)) {
 			return nil
 		}
 	}

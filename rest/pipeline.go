@@ -15,13 +15,13 @@ import (
 // decoding it; what is on its way counts by its bytes, so that large items take turns.
 const (
 	batchBytes  = 64 << 10
-	flightBytes = 1 << 20
+	flightBytes = 4 * batchBytes // for each worker
 	maxWorkers  = 8
 )
 
 // pipeline decodes the items of a list on several goroutines while the next ones are
 // read, and delivers them in their order, on the goroutine that adds them. It holds
-// flightBytes, or one item, and twice as much again.
+// flightBytes a worker, or one item, and two batches again.
 type pipeline[T informer.Object] struct {
 	codec   *codec[T]
 	deliver func(obj apiruntime.Object) error
@@ -81,6 +81,9 @@ func (p *pipeline[T]) append(raw []byte, obj apiruntime.Object) error {
 		}
 		b = p.filling
 	}
+	if b.raw == nil {
+		b.raw = make([]byte, 0, max(batchBytes, len(raw)))
+	}
 	b.raw = append(b.raw, raw...)
 	b.ends = append(b.ends, len(b.raw))
 	b.objects = append(b.objects, obj)
@@ -92,13 +95,13 @@ func (p *pipeline[T]) submit() error {
 	b := p.filling
 	p.filling = p.fresh()
 	if p.work == nil {
-		p.work = make(chan *decodeBatch, flightBytes/batchBytes+maxWorkers)
+		p.work = make(chan *decodeBatch, maxWorkers*flightBytes/batchBytes)
 	}
 	if p.workers < p.limit && p.workers <= len(p.flight) {
 		p.workers++
 		p.wait.Go(p.run)
 	}
-	for len(p.flight) > 0 && (p.bytes+len(b.raw) > flightBytes || len(p.flight) == cap(p.work)) {
+	for len(p.flight) > 0 && (p.bytes+len(b.raw) > p.limit*flightBytes || len(p.flight) == cap(p.work)) {
 		if err := p.deliverOldest(); err != nil {
 			return err
 		}

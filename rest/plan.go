@@ -29,14 +29,15 @@ type planner struct {
 	plans       map[reflect.Type]*plan
 	strings     *interner
 	walker      *walker
-	dropManaged bool // leave metadata.managedFields out
+	root        reflect.Type // of the objects
+	dropManaged bool         // leave metadata.managedFields out
 }
 
 // newPlan returns the plan of a type, nil if it holds something that only a general
 // decoder knows.
 func newPlan(t reflect.Type, dropManaged bool) *plan {
 	w := newWalker()
-	p := &planner{plans: map[reflect.Type]*plan{}, strings: w.strings, walker: w, dropManaged: dropManaged}
+	p := &planner{plans: map[reflect.Type]*plan{}, strings: w.strings, walker: w, root: t, dropManaged: dropManaged}
 	if reflect.PointerTo(t).Implements(unmarshalerType) {
 		return nil
 	}
@@ -148,16 +149,27 @@ func (p *planner) mapping(t reflect.Type) (filler, bool) {
 		return nil, false
 	}
 	if t == reflect.TypeFor[map[string]string]() {
-		return p.fillStrings, true
+		return p.stringsFiller(), true
 	}
 	elem, ok := p.plan(t.Elem())
 	m := &mapPlan{elem: elem, t: t, strings: p.strings}
 	return m.fill, ok
 }
 
+// stringsFiller fills labels and the like, each in a way of its own: what comes again in
+// one place is not what comes in another.
+func (p *planner) stringsFiller() filler {
+	habits := new(habits)
+	return func(c *cursor, v reflect.Value) bool { return p.fillStrings(habits, c, v) }
+}
+
 // structure plans a struct whose names are all different, whatever is embedded in it.
 func (p *planner) structure(t reflect.Type) (filler, bool) {
-	s := &structPlan{names: map[string]int{}}
+	return p.fillStructure(&structPlan{root: t == p.root}, t)
+}
+
+func (p *planner) fillStructure(s *structPlan, t reflect.Type) (filler, bool) {
+	s.names, s.strings = map[string]int{}, p.strings
 	if !p.addFields(s, t, nil) || len(s.fields) > maxFields {
 		return nil, false
 	}
@@ -188,25 +200,39 @@ func (p *planner) addFields(s *structPlan, t reflect.Type, path []int) bool {
 		case name == "":
 			name = field.Name
 		}
-		drop := p.dropManaged && name == "managedFields" && t == reflect.TypeFor[metav1.ObjectMeta]()
-		if !p.addField(s, fieldPlan{name: name, path: at}, field.Type, drop) {
+		if !p.addField(s, fieldPlan{name: name, path: at}, field.Type) {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *planner) addField(s *structPlan, f fieldPlan, t reflect.Type, drop bool) (ok bool) {
+func (p *planner) addField(s *structPlan, f fieldPlan, t reflect.Type) (ok bool) {
 	if _, twice := s.names[f.name]; twice {
 		return false
 	}
-	f.plan, ok = &plan{fill: fillNothing}, true
-	if !drop {
+	switch {
+	case s.bare && f.name == "managedFields":
+		f.plan, ok = &plan{fill: fillNothing}, true
+	case s.root && p.dropManaged && f.name == "metadata" && t == reflect.TypeFor[metav1.ObjectMeta]():
+		f.plan, ok = p.bareMetadata(t)
+	case t == reflect.TypeFor[map[string]string]():
+		f.plan, ok = &plan{fill: p.stringsFiller()}, true
+	default:
 		f.plan, ok = p.plan(t)
+		f.text = ok && t.Kind() == reflect.String && !reflect.PointerTo(t).Implements(unmarshalerType)
 	}
 	s.names[f.name] = len(s.fields)
 	s.fields = append(s.fields, f)
 	return ok
+}
+
+// bareMetadata plans the metadata of the object itself without its managed fields: a
+// template in it may have some, too, and keeps them.
+func (p *planner) bareMetadata(t reflect.Type) (*plan, bool) {
+	s := &structPlan{bare: true}
+	fill, ok := p.fillStructure(s, t)
+	return &plan{fill: fill}, ok
 }
 
 // plainTag reports whether a tag says what all decoders understand alike.

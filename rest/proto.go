@@ -151,26 +151,47 @@ func protoTypeMeta(data []byte) (out metav1.TypeMeta) {
 	return out
 }
 
-// protoDecoder reads messages into the structs that T points to.
+// protoDecoder reads messages into the structs that T points to. What the plan of the type
+// leaves open goes to its Unmarshal.
 func protoDecoder[T informer.Object](gvk schema.GroupVersionKind, dropManaged bool) decodeFunc[T] {
 	t := reflect.TypeFor[T]().Elem()
-	var scratch []byte
+	general := generalProtoDecoder[T](t, dropManaged)
+	planner, plan := newProtoPlan(t, dropManaged)
 	return func(raw []byte) (T, error) {
 		v := reflect.New(t)
+		if planner.depth = 0; plan == nil || !planner.message(plan, raw, v.Elem()) {
+			if plan != nil && plan.tooDeep(raw, maxProtoDepth) {
+				return v.Interface().(T), fmt.Errorf("%w %v: nested too deep", errSchema, t)
+			}
+			obj, err := general(raw)
+			if err != nil {
+				return obj, err
+			}
+			v = reflect.ValueOf(obj)
+		}
 		obj := v.Interface().(T)
+		obj.GetObjectKind().SetGroupVersionKind(gvk)
+		return obj, nil
+	}
+}
+
+// generalProtoDecoder has messages read by Unmarshal.
+func generalProtoDecoder[T informer.Object](t reflect.Type, dropManaged bool) decodeFunc[T] {
+	var scratch []byte
+	return func(raw []byte) (T, error) {
+		obj := reflect.New(t).Interface().(T)
 		if dropManaged {
 			scratch = withoutManaged(scratch[:0], raw)
 			raw = scratch
 		}
-		err := v.Interface().(protoMessage).Unmarshal(raw)
+		err := any(obj).(protoMessage).Unmarshal(raw)
 		if cap(scratch) > maxScratch {
 			scratch = nil
 		}
 		if err != nil { // its text may quote nothing, but who knows
-			return obj, fmt.Errorf("%w %v: invalid Protobuf", errSchema, t)
+			err = fmt.Errorf("%w %v: invalid Protobuf", errSchema, t)
 		}
-		obj.GetObjectKind().SetGroupVersionKind(gvk)
-		return obj, nil
+		return obj, err
 	}
 }
 

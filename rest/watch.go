@@ -30,6 +30,8 @@ type watcher[T informer.Object] struct {
 	codec    *codec[T]
 	decode   decodeFunc[T]
 	next     func() (watch.Event, error)
+	ready    func() int // bytes that have come after it; 0: not the whole next event
+	pending  undecoded  // the object of the event that was read
 	describe func(err error) error
 	body     io.ReadCloser
 	cancel   context.CancelFunc
@@ -38,17 +40,20 @@ type watcher[T informer.Object] struct {
 	stop     sync.Once
 }
 
-// reader returns what reads one event after the other.
-func (w *watcher[T]) reader(encoding Encoding, max int64) func() (watch.Event, error) {
+// open makes ready to read one event after the other.
+func (w *watcher[T]) open(encoding Encoding, max int64) {
 	switch encoding {
 	case Protobuf:
-		return (&protoEvents[T]{w, newWire(w.body, max)}).event
+		events := &protoEvents[T]{w, newWire(w.body, max)}
+		w.next, w.ready = events.event, events.ready
 	case CBOR:
-		return (&cborEvents[T]{w, newWire(w.body, max)}).event
+		w.next = (&cborEvents[T]{w, newWire(w.body, max)}).event
+		w.ready = func() int { return 0 } // items end where their content says
+	default:
+		events := &jsonEvents[T]{watcher: w, in: newInput(max)}
+		events.in.reset(w.body)
+		w.next, w.ready = events.event, events.ready
 	}
-	in := newInput(max)
-	in.reset(w.body)
-	return (&jsonEvents[T]{watcher: w, in: in}).event
 }
 
 // ResultChan returns the events; it is closed when the stream has ended or was stopped.
@@ -70,25 +75,39 @@ func (w *watcher[T]) receive(ctx context.Context) {
 	defer w.Stop()
 	defer func() { _ = w.body.Close() }()
 	defer w.codec.give(w.decode)
+	burst := newBatches(ctx, w)
+	defer burst.settle()
 	for {
 		event, err := w.next()
+		if w.pending.is(event, err) {
+			if burst.takes() {
+				burst.add(event.Type, w.pending.raw)
+				continue
+			}
+			event.Object = w.codec.object(w.decode, w.pending.raw)
+		}
+		burst.settle()
 		if err != nil {
 			if ctx.Err() != nil || !isFault(err) {
 				return
 			}
 			event = watch.Event{Type: watch.Error, Object: faultStatus(w.describe(err))}
 		}
-		select {
-		case w.result <- event:
-		case <-w.done:
-			return
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
+		if !w.send(ctx, event) || err != nil {
 			return
 		}
 	}
+}
+
+// send hands an event over, and reports whether there may be another.
+func (w *watcher[T]) send(ctx context.Context, event watch.Event) bool {
+	select {
+	case w.result <- event:
+		return true
+	case <-w.done:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // isFault reports whether an error says that the server sent something wrong, and not
@@ -121,7 +140,7 @@ func faultStatus(err error) *metav1.Status {
 type jsonEvents[T informer.Object] struct {
 	*watcher[T]
 	in   *input
-	late []byte // the object of an event whose type comes after it
+	late []byte // the object of the event, which is to be decoded once all of it is read
 }
 
 // event reads one event: {"type":…,"object":…}.
@@ -132,7 +151,9 @@ func (w *jsonEvents[T]) event() (event watch.Event, err error) {
 	if _, err = w.in.token(); err != nil {
 		return event, err
 	}
-	w.late = w.late[:0]
+	if w.late = w.late[:0]; cap(w.late) > maxScratch {
+		w.late = nil
+	}
 	for w.in.peek() != '}' {
 		if err = w.member(&event); err != nil {
 			return event, err
@@ -185,10 +206,11 @@ func (w *jsonEvents[T]) object(kind watch.EventType, raw []byte) (runtime.Object
 		return w.bookmark(raw)
 	}
 	id, err := identify(raw, true)
-	return w.identified(id, err, raw)
+	w.late = append(w.late[:0], raw...) // the rest of the event is still to be read
+	return w.identified(id, err, w.late)
 }
 
-// identified decodes an object, if it is one.
+// identified leaves an object, if it is one, to be decoded.
 func (w *watcher[T]) identified(id identity, err error, raw []byte) (runtime.Object, error) {
 	switch {
 	case id.isStatus():
@@ -201,7 +223,8 @@ func (w *watcher[T]) identified(id identity, err error, raw []byte) (runtime.Obj
 		m := id.object()
 		return &m, nil
 	}
-	return w.codec.object(w.decode, raw), nil
+	w.pending.raw = raw
+	return &w.pending, nil
 }
 
 // errorObject reads the Status of an ERROR event.

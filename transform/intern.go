@@ -18,8 +18,8 @@ const maxInterned = 256
 // name, UID and version, which are each object's own. A string that no object has any
 // more is let go.
 //
-// A client of package rest shares strings in JSON by itself, and needs no Intern; it is
-// for other sources, and for Protobuf and CBOR.
+// A client of package rest shares strings in JSON and Protobuf by itself, and needs no
+// Intern; it is for other sources, and for CBOR.
 //
 // It works in place, on structs, maps and slices of any depth.
 func Intern[T informer.Object](obj T) (T, error) {
