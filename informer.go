@@ -130,6 +130,7 @@ func newInformer[T Object](options Options[T], constructor string) *Informer[T] 
 		queue.Transform = i.store.s.transform
 	}
 	i.queue = NewDeltaFIFO(queue)
+	i.queue.batching = true // also for a list that is there before the first batch is asked for
 	return i
 }
 
