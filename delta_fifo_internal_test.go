@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"testing"
@@ -269,7 +270,7 @@ func TestDeltaFIFOMemory(t *testing.T) {
 			}
 		}
 		for _, s := range f.spare.slots[:10] {
-			if s.one[0].Object != nil || s.key != "" {
+			if s.one[0].Object != nil || s.one[0].Key != "" {
 				t.Error("an object of a batch is still held")
 			}
 		}
@@ -306,9 +307,9 @@ func TestDeltaFIFOMemory(t *testing.T) {
 func TestDeltaPilePutBack(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {1, 0, 2}, {2, 0, 1}, {0, 2, 1}} {
 		for taken := 3; taken <= 5; taken++ {
-			p := newDeltaPile[fifoMeta]()
+			p := newDeltaPile[fifoMeta](maphash.MakeSeed())
 			for i, key := range []string{"a", "b", "c", "d", "e"} {
-				p.add(Delta[fifoMeta]{Key: key, Type: DeltaAdded}, uint64(i+1))
+				p.add(&Delta[fifoMeta]{Key: key, Type: DeltaAdded}, uint64(i+1))
 			}
 			type out struct {
 				deltas   Deltas[fifoMeta]
@@ -319,7 +320,7 @@ func TestDeltaPilePutBack(t *testing.T) {
 				deltas, position := p.removeAt(p.find(nil))
 				outs = append(outs, out{deltas, position})
 			}
-			p.add(Delta[fifoMeta]{Key: "b", Type: DeltaUpdated}, 9)
+			p.add(&Delta[fifoMeta]{Key: "b", Type: DeltaUpdated}, 9)
 			for _, i := range order {
 				p.putBack(outs[i].deltas, outs[i].position)
 			}
@@ -343,8 +344,8 @@ func TestDeltaPilePutBack(t *testing.T) {
 
 // The rule for two deletes holds where deltas that come back meet newer ones.
 func TestDeltaPilePutBackDeletes(t *testing.T) {
-	p := newDeltaPile[fifoMeta]()
-	p.add(Delta[fifoMeta]{Key: "a", Type: DeltaDeleted, FinalStateUnknown: true}, 2)
+	p := newDeltaPile[fifoMeta](maphash.MakeSeed())
+	p.add(&Delta[fifoMeta]{Key: "a", Type: DeltaDeleted, FinalStateUnknown: true}, 2)
 	p.putBack(Deltas[fifoMeta]{{Key: "a", Type: DeltaUpdated}, {Key: "a", Type: DeltaDeleted}}, 1)
 	if got := p.get("a"); len(got) != 2 || got.Newest().FinalStateUnknown || p.deltas != 2 {
 		t.Errorf("%d deltas, final state unknown: %v", len(got), got.Newest().FinalStateUnknown)

@@ -66,6 +66,9 @@ func (f *DeltaFIFO[T]) takeLocked(i int) Deltas[T] {
 	if version, ok := f.marks.peek(f.outstandingLocked()); ok && version != f.completed {
 		deltas[len(deltas)-1].reached = version
 	}
+	for n := range deltas { // they are of this queue's table alone
+		deltas[n].hash, deltas[n].hint = 0, 0
+	}
 	f.flights[deltas.Key()] = flight[T]{deltas, position}
 	f.passLocked()
 	return deltas
@@ -157,7 +160,7 @@ func (f *DeltaFIFO[T]) takeBatchLocked() batch[T] {
 	}
 	f.taken, f.queue, f.spare = f.queue, f.spare, nil
 	if f.queue == nil {
-		f.queue = newDeltaPile[T]()
+		f.queue = newDeltaPile[T](f.seed)
 	}
 	b := batch[T]{keys: f.taken.all(), synced: f.syncDueLocked()}
 	f.syncTaken = f.syncTaken || b.synced

@@ -4,6 +4,7 @@ package informer
 
 import (
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"maps"
 	"reflect"
@@ -281,6 +282,34 @@ func (v view[T]) internKey(namespace, name string) (key string, ok bool) {
 		return "", false
 	}
 	return s.table.Key(id), true
+}
+
+// keySeed implements keyPlaces.
+func (v view[T]) keySeed() maphash.Seed {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	return v.s.table.Seed()
+}
+
+// locate implements keyPlaces. The lock is taken once a run, and one look at the table waits
+// for memory while the next is under way.
+func (v view[T]) locate(r *run[T]) {
+	s := v.s
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for n := range r.deltas {
+		d, ok := &r.deltas[n], false
+		if d.Key != "" {
+			d.hash = s.table.Hash(d.Key)
+			d.hint, _ = s.table.FindHashed(d.Key, d.hash)
+			continue
+		}
+		text := r.key(n)
+		d.hash = s.table.HashBytes(text)
+		if d.hint, ok = s.table.FindHashedBytes(text, d.hash); ok {
+			d.Key = s.table.Key(d.hint)
+		}
+	}
 }
 
 // appendKey is JoinKey without a new string.

@@ -28,6 +28,15 @@ type clock struct {
 
 func (c *clock) hash(s string) uint32 { return uint32(maphash.String(c.seed, s)) }
 
+// Seed is that of the hashes.
+func (c *clock) Seed() maphash.Seed { return c.seed }
+
+// Hash returns the hash of a key.
+func (c *clock) Hash(key string) uint32 { return c.hash(key) }
+
+// HashBytes is Hash for a key that is not worth a string yet.
+func (c *clock) HashBytes(key []byte) uint32 { return uint32(maphash.Bytes(c.seed, key)) }
+
 // freeze ends the epoch of the parts at the next write.
 func (c *clock) freeze(bits uint32) {
 	if c.frozen.Load()&bits != bits {
@@ -81,9 +90,10 @@ func New[T any]() *Table[T] { return &Table[T]{clock: clock{seed: maphash.MakeSe
 func (t *Table[T]) Len() int { return t.objects.len() }
 
 // Find returns the id of a key; it is valid until the next write.
-func (t *Table[T]) Find(key string) (id uint32, ok bool) { return t.find(key, t.hash(key)) }
+func (t *Table[T]) Find(key string) (id uint32, ok bool) { return t.FindHashed(key, t.hash(key)) }
 
-func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
+// FindHashed is Find for a key whose hash is known.
+func (t *Table[T]) FindHashed(key string, hash uint32) (id uint32, ok bool) {
 	for id, at, ok := t.ids.next(hash, hash); ok; id, at, ok = t.ids.next(hash, at+1) {
 		if t.keys.at(id) == key {
 			return id, true
@@ -94,7 +104,11 @@ func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
 
 // FindBytes is Find for a key that is not worth a string yet.
 func (t *Table[T]) FindBytes(key []byte) (id uint32, ok bool) {
-	hash := uint32(maphash.Bytes(t.seed, key))
+	return t.FindHashedBytes(key, t.HashBytes(key))
+}
+
+// FindHashedBytes is FindBytes for a key whose hash is known.
+func (t *Table[T]) FindHashedBytes(key []byte, hash uint32) (id uint32, ok bool) {
 	for id, at, ok := t.ids.next(hash, hash); ok; id, at, ok = t.ids.next(hash, at+1) {
 		if t.keys.at(id) == string(key) {
 			return id, true
@@ -163,7 +177,7 @@ func (t *Table[T]) put(op *Op[T]) {
 // idFor returns the id of the key, the next one for a new key, which it adds.
 func (t *Table[T]) idFor(key string) uint32 {
 	hash := t.hash(key)
-	id, ok := t.find(key, hash)
+	id, ok := t.FindHashed(key, hash)
 	if !ok {
 		id = t.keys.next()
 		t.ids.insert(hash, id, t.epochs[hashes])
@@ -186,7 +200,7 @@ func (t *Table[T]) annotate(id uint32, note *Note) {
 
 func (t *Table[T]) delete(key string) {
 	hash := t.hash(key)
-	id, ok := t.find(key, hash)
+	id, ok := t.FindHashed(key, hash)
 	if !ok {
 		return
 	}
