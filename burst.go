@@ -2,10 +2,7 @@
 
 package informer
 
-import (
-	"maps"
-	"time"
-)
+import "time"
 
 // burst is what one batch did to the store, change by change. All handlers' queues share
 // it, and nobody changes it.
@@ -23,9 +20,9 @@ type burst[T any] struct {
 // burstLog numbers bursts and finds the keys that they repeat. It looks back no further
 // than to what some queue still shares; where the handlers keep up, it has nothing to look at.
 type burstLog[T any] struct {
-	number uint64            // of the last record
-	latest *burst[T]         // not in last yet; nil: none
-	last   map[string]uint64 // number of the last record of a key
+	number uint64    // of the last record
+	latest *burst[T] // not in last yet; nil: none
+	last   slotTable // number of the last record of a key; of two with one hash, of the later
 }
 
 // maxIdleKeys is how many keys the log forgets without giving up their memory, or holds
@@ -50,35 +47,38 @@ func (l *burstLog[T]) append(records []record[T], held uint64, now time.Duration
 	for n := range records {
 		r := &records[n]
 		b.recreated = b.recreated || r.recreated
-		if n > 0 && records[n-1].Key == r.Key { // records of one key lie side by side
+		if n > 0 && records[n-1].hash == r.hash && records[n-1].Key == r.Key { // records of one key lie side by side
 			b.repeats = b.first + uint64(n) - 1
 		}
 	}
 	return b
 }
 
-// note enters the keys of a burst, and has it say which of them it repeats.
+// note enters the keys of a burst, and has it say which of them it repeats. Two keys with
+// one hash count as one: that costs a merge that finds nothing, and nothing else.
 func (l *burstLog[T]) note(b *burst[T]) {
-	if l.last == nil {
-		l.last = map[string]uint64{}
-	}
 	for n := range b.records {
-		key := b.records[n].Key
-		b.repeats = max(b.repeats, l.last[key])
-		l.last[key] = b.first + uint64(n)
+		hash, number := b.records[n].hash, b.first+uint64(n)
+		if last, at, ok := l.last.next(hash, home(hash)); ok {
+			b.repeats = max(b.repeats, l.number-uint64(uint32(l.number)-last)) // no later than the last
+			l.last.cells[at] = slotCell(hash, uint32(number))
+			continue
+		}
+		l.last.insert(hash, uint32(number))
 	}
 }
 
 // forget drops what no queue shares any more.
 func (l *burstLog[T]) forget(held uint64) {
 	switch {
-	case held == 0 && len(l.last) > maxIdleKeys:
-		l.last, l.latest = nil, nil
+	case held == 0 && l.last.n > maxIdleKeys:
+		l.last, l.latest = slotTable{}, nil
 	case held == 0:
-		clear(l.last)
-		l.latest = nil
-	case uint64(len(l.last)) > 2*(l.number-held)+maxIdleKeys:
-		maps.DeleteFunc(l.last, func(_ string, number uint64) bool { return number < held })
+		if l.latest = nil; l.last.n > 0 {
+			l.last.clear()
+		}
+	case uint64(l.last.n) > 2*(l.number-held)+maxIdleKeys:
+		l.last.filter(func(number uint32) bool { return l.number-uint64(uint32(l.number)-number) >= held })
 	}
 }
 

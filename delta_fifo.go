@@ -34,11 +34,12 @@ type Delta[T any] struct {
 	Cause             Cause     // CauseInitial: part of the first list
 	FinalStateUnknown bool      // deleted while nobody watched: Object is the last known state
 
-	source string // of a union, that sent it; otherwise ""
-
-	// What is known of the key while the delta is in a queue.
-	hash uint32 // 0: not known
+	// What is known while the delta is in a queue.
+	own  bool   // the object says itself which version and UID it has
+	hash uint32 // of the key; 0: not known
 	hint uint32 // the place that an object with the key may have in the store
+
+	source string // of a union, that sent it; otherwise ""
 
 	// reached is the version of the collection that the consumer has reached once this
 	// delta is processed, set by Pop where there is one.

@@ -93,8 +93,8 @@ func (p *deltaPile[T]) add(d *Delta[T], position uint64) (first bool) {
 		return false
 	}
 	i := len(p.slots)
-	if i == cap(p.slots) {
-		p.slots = slices.Grow(p.slots, max(i, 16))
+	if i == cap(p.slots) { // to twice the size exactly, up to pileKeepSlots
+		p.slots = append(make([]pileSlot[T], 0, max(2*i, 16)), p.slots...)
 	}
 	p.slots = p.slots[:i+1]
 	s := &p.slots[i]

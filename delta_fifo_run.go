@@ -88,7 +88,7 @@ func (f *DeltaFIFO[T]) identifyRun(r *run[T], d *Delta[T]) error {
 		r.ends = append(r.ends, len(r.text))
 		return err
 	}
-	d.UID, d.ResourceVersion = m.GetUID(), m.GetResourceVersion()
+	d.UID, d.ResourceVersion, d.own = m.GetUID(), m.GetResourceVersion(), f.transform == nil
 	r.text = appendKey(r.text, m.GetNamespace(), m.GetName())
 	r.ends = append(r.ends, len(r.text))
 	return nil

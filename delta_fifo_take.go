@@ -67,7 +67,7 @@ func (f *DeltaFIFO[T]) takeLocked(i int) Deltas[T] {
 		deltas[len(deltas)-1].reached = version
 	}
 	for n := range deltas { // they are of this queue's table alone
-		deltas[n].hash, deltas[n].hint = 0, 0
+		deltas[n].own, deltas[n].hash, deltas[n].hint = false, 0, 0
 	}
 	f.flights[deltas.Key()] = flight[T]{deltas, position}
 	f.passLocked()

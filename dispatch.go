@@ -73,15 +73,17 @@ func (i *Informer[T]) publish(records []record[T], handlers []*delivery[T]) {
 // the batch is applied.
 func (i *Informer[T]) changesOf(b batch[T]) []record[T] {
 	records := make([]record[T], 0, len(b.keys))
+	i.store.s.w.Lock() // the writer reads without the readers' lock
+	defer i.store.s.w.Unlock()
 	for _, deltas := range b.keys {
 		key := deltas.Key()
-		old, uid, there := i.store.lookup(key)
+		old, uid, there := i.store.s.seek(&deltas[0])
 		for n := range deltas {
 			d := &deltas[n]
 			if d.Type == DeltaSync || d.Type == DeltaDeleted && !there {
 				continue
 			}
-			r := record[T]{Change: Change[T]{Key: key, Cause: d.Cause, Source: d.source}}
+			r := record[T]{Change: Change[T]{Key: key, Cause: d.Cause, Source: d.source}, hash: deltas[0].hash}
 			switch {
 			case d.Type == DeltaDeleted:
 				r.Type, r.Old, r.FinalStateUnknown = Deleted, finalState(d, old), d.FinalStateUnknown

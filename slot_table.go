@@ -97,6 +97,17 @@ func (t *slotTable) remove(hash, number uint32) {
 	t.n--
 }
 
+// filter keeps the numbers that keep says.
+func (t *slotTable) filter(keep func(number uint32) bool) {
+	old := t.cells
+	*t = slotTable{}
+	for _, x := range old {
+		if x != 0 && keep(uint32(x)) {
+			t.insert(uint32(x>>32), uint32(x))
+		}
+	}
+}
+
 func (t *slotTable) clear() {
 	clear(t.cells)
 	t.n = 0

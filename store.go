@@ -221,18 +221,18 @@ func (v view[T]) HasSynced() bool { return v.s.HasSynced() }
 // handlers have seen of it.
 func (v view[T]) Synced() <-chan struct{} { return v.s.Synced() }
 
-// lookup is Get with the UID as the source sent it.
-func (v view[T]) lookup(key string) (obj T, uid types.UID, ok bool) {
-	s := v.s
-	s.mu.RLock()
-	id, ok := s.table.Find(key)
+// seek returns the object with the key of a delta, and its UID as the source sent it, and
+// notes its place in the delta. The caller holds w.
+func (s *state[T]) seek(d *Delta[T]) (obj T, uid types.UID, ok bool) {
+	if d.hash == 0 {
+		d.hash = s.table.Hash(d.Key)
+	}
+	id, ok := s.table.FindHinted(d.Key, d.hash, d.hint)
 	if !ok {
-		s.mu.RUnlock()
 		return obj, "", false
 	}
-	obj, note := s.table.Object(id), s.table.Note(id)
-	s.mu.RUnlock()
-	_, uid = identity(obj, note)
+	d.hint, obj = id, s.table.Object(id)
+	_, uid = identity(obj, s.table.Note(id))
 	return obj, uid, true
 }
 

@@ -288,10 +288,14 @@ func (s *state[T]) fold(deltas Deltas[T]) (op dense.Op[T], ok bool, err error) {
 	if last == nil {
 		return op, false, nil
 	}
+	hash, hint := deltas[0].hash, deltas[0].hint
 	if last.Type == DeltaDeleted {
 		return dense.Op[T]{Key: last.Key, Delete: true}, true, nil
 	}
-	r := received[T]{key: last.Key, version: last.ResourceVersion, uid: last.UID, source: last.source, obj: last.Object}
+	if last.own && last.source == "" {
+		return dense.Op[T]{Key: last.Key, Hash: hash, Hint: hint, Object: last.Object}, true, nil
+	}
+	r := received[T]{key: last.Key, id: hint, version: last.ResourceVersion, uid: last.UID, source: last.source, obj: last.Object}
 	if _, err := accessor(last.Object); err == errNilObject {
 		return op, false, r.failure(err)
 	}

@@ -66,6 +66,7 @@ type Note struct {
 // Op puts an object, or deletes one.
 type Op[T any] struct {
 	Key    string
+	Hash   uint32 // of the key; 0: not known
 	Hint   uint32 // id that the key may have; 0 is none too
 	Object T
 	Note   *Note      // nil: none
@@ -100,6 +101,14 @@ func (t *Table[T]) FindHashed(key string, hash uint32) (id uint32, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// FindHinted is FindHashed for a key that may be at an id.
+func (t *Table[T]) FindHinted(key string, hash, id uint32) (uint32, bool) {
+	if t.keys.has(id) && t.keys.at(id) == key {
+		return id, true
+	}
+	return t.FindHashed(key, hash)
 }
 
 // FindBytes is Find for a key that is not worth a string yet.
@@ -161,7 +170,7 @@ func (t *Table[T]) Delete(key string) {
 func (t *Table[T]) put(op *Op[T]) {
 	id := op.Hint
 	if !t.keys.has(id) || t.keys.at(id) != op.Key {
-		id = t.idFor(op.Key)
+		id = t.idFor(op)
 	}
 	if id == t.objects.next() {
 		t.objects.push(op.Object, t.epochs[objects])
@@ -175,13 +184,16 @@ func (t *Table[T]) put(op *Op[T]) {
 }
 
 // idFor returns the id of the key, the next one for a new key, which it adds.
-func (t *Table[T]) idFor(key string) uint32 {
-	hash := t.hash(key)
-	id, ok := t.FindHashed(key, hash)
+func (t *Table[T]) idFor(op *Op[T]) uint32 {
+	hash := op.Hash
+	if hash == 0 {
+		hash = t.hash(op.Key)
+	}
+	id, ok := t.FindHashed(op.Key, hash)
 	if !ok {
 		id = t.keys.next()
 		t.ids.insert(hash, id, t.epochs[hashes])
-		t.keys.push(key, t.epochs[keys])
+		t.keys.push(op.Key, t.epochs[keys])
 	}
 	return id
 }
