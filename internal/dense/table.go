@@ -28,15 +28,6 @@ type clock struct {
 
 func (c *clock) hash(s string) uint32 { return uint32(maphash.String(c.seed, s)) }
 
-// Seed is that of the hashes.
-func (c *clock) Seed() maphash.Seed { return c.seed }
-
-// Hash returns the hash of a key.
-func (c *clock) Hash(key string) uint32 { return c.hash(key) }
-
-// HashBytes is Hash for a key that is not worth a string yet.
-func (c *clock) HashBytes(key []byte) uint32 { return uint32(maphash.Bytes(c.seed, key)) }
-
 // freeze ends the epoch of the parts at the next write.
 func (c *clock) freeze(bits uint32) {
 	if c.frozen.Load()&bits != bits {
@@ -91,24 +82,15 @@ func New[T any]() *Table[T] { return &Table[T]{clock: clock{seed: maphash.MakeSe
 func (t *Table[T]) Len() int { return t.objects.len() }
 
 // Find returns the id of a key; it is valid until the next write.
-func (t *Table[T]) Find(key string) (id uint32, ok bool) { return t.FindHashed(key, t.hash(key)) }
+func (t *Table[T]) Find(key string) (id uint32, ok bool) { return t.find(key, t.hash(key)) }
 
-// FindHashed is Find for a key whose hash is known.
-func (t *Table[T]) FindHashed(key string, hash uint32) (id uint32, ok bool) {
+func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
 	for id, at, ok := t.ids.next(hash, hash); ok; id, at, ok = t.ids.next(hash, at+1) {
 		if t.keys.at(id) == key {
 			return id, true
 		}
 	}
 	return 0, false
-}
-
-// FindHinted is FindHashed for a key that may be at an id.
-func (t *Table[T]) FindHinted(key string, hash, id uint32) (uint32, bool) {
-	if t.keys.has(id) && t.keys.at(id) == key {
-		return id, true
-	}
-	return t.FindHashed(key, hash)
 }
 
 // FindBytes is Find for a key that is not worth a string yet.
@@ -170,7 +152,7 @@ func (t *Table[T]) Delete(key string) {
 func (t *Table[T]) put(op *Op[T]) {
 	id := op.Hint
 	if !t.keys.has(id) || t.keys.at(id) != op.Key {
-		id = t.idFor(op)
+		id = t.idFor(op.Key, op.Hash)
 	}
 	if id == t.objects.next() {
 		t.objects.push(op.Object, t.epochs[objects])
@@ -183,17 +165,17 @@ func (t *Table[T]) put(op *Op[T]) {
 	}
 }
 
-// idFor returns the id of the key, the next one for a new key, which it adds.
-func (t *Table[T]) idFor(op *Op[T]) uint32 {
-	hash := op.Hash
+// idFor returns the id of the key, the next one for a new key, which it adds. The hash is 0
+// if it is not known.
+func (t *Table[T]) idFor(key string, hash uint32) uint32 {
 	if hash == 0 {
-		hash = t.hash(op.Key)
+		hash = t.hash(key)
 	}
-	id, ok := t.FindHashed(op.Key, hash)
+	id, ok := t.find(key, hash)
 	if !ok {
 		id = t.keys.next()
 		t.ids.insert(hash, id, t.epochs[hashes])
-		t.keys.push(op.Key, t.epochs[keys])
+		t.keys.push(key, t.epochs[keys])
 	}
 	return id
 }
@@ -212,7 +194,7 @@ func (t *Table[T]) annotate(id uint32, note *Note) {
 
 func (t *Table[T]) delete(key string) {
 	hash := t.hash(key)
-	id, ok := t.FindHashed(key, hash)
+	id, ok := t.find(key, hash)
 	if !ok {
 		return
 	}
