@@ -274,6 +274,15 @@ func TestDeltaFIFOMemory(t *testing.T) {
 				t.Error("an object of a batch is still held")
 			}
 		}
+		for range 20 { // what the last batches do not need is not kept for long
+			fifoCheck(t, f.Update(t.Context(), objs[0]))
+			_, err := f.takeBatch(t.Context())
+			fifoCheck(t, err)
+			f.batchDone()
+		}
+		if size := cap(f.queue.slots); size > pileMinSlots {
+			t.Errorf("%d slots kept for batches of 1", size)
+		}
 	})
 	t.Run("pop", func(t *testing.T) {
 		f := newBatchFIFO(known)
