@@ -21,7 +21,7 @@ type burst[T any] struct {
 // than to what some queue still shares; where the handlers keep up, it has nothing to look at.
 type burstLog[T any] struct {
 	number uint64    // of the last record
-	latest *burst[T] // not in last yet; nil: none
+	latest []uint32  // hashes of the last burst, which are not in last yet; not its objects
 	last   slotTable // number of the last record of a key; of two with one hash, of the later
 }
 
@@ -33,52 +33,57 @@ const maxIdleKeys = 1024
 // still shares; 0: none does.
 func (l *burstLog[T]) append(records []record[T], held uint64, now time.Duration) *burst[T] {
 	b := &burst[T]{records: records, first: l.number + 1, since: now}
+	if l.forget(held); held > 0 {
+		for n, hash := range l.latest {
+			l.note(hash, b.first-uint64(len(l.latest)-n))
+		}
+		l.latest = l.latest[:0]
+	}
 	l.number += uint64(len(records))
-	l.forget(held)
-	if held > 0 && l.latest != nil {
-		l.note(l.latest)
-		l.latest = nil
-	}
-	if held > 0 {
-		l.note(b)
-	} else {
-		l.latest = b
-	}
 	for n := range records {
 		r := &records[n]
 		b.recreated = b.recreated || r.recreated
-		if n > 0 && records[n-1].hash == r.hash && records[n-1].Key == r.Key { // records of one key lie side by side
-			b.repeats = b.first + uint64(n) - 1
+		switch number := b.first + uint64(n); {
+		case held > 0:
+			b.repeats = max(b.repeats, l.note(r.hash, number))
+		case n > 0 && records[n-1].hash == r.hash: // records of one key lie side by side
+			b.repeats = number - 1
+			fallthrough
+		default:
+			l.latest = append(l.latest, r.hash)
 		}
 	}
 	return b
 }
 
-// note enters the keys of a burst, and has it say which of them it repeats. Two keys with
-// one hash count as one: that costs a merge that finds nothing, and nothing else.
-func (l *burstLog[T]) note(b *burst[T]) {
-	for n := range b.records {
-		hash, number := b.records[n].hash, b.first+uint64(n)
-		if last, at, ok := l.last.next(hash, home(hash)); ok {
-			b.repeats = max(b.repeats, l.number-uint64(uint32(l.number)-last)) // no later than the last
-			l.last.cells[at] = slotCell(hash, uint32(number))
-			continue
-		}
+// note enters a key, and returns the number of its last record, 0 if none is known. Two
+// keys with one hash count as one: that costs a merge that finds nothing, and nothing else.
+func (l *burstLog[T]) note(hash uint32, number uint64) (last uint64) {
+	low, at, ok := l.last.next(hash, home(hash))
+	if !ok {
 		l.last.insert(hash, uint32(number))
+		return 0
 	}
+	l.last.cells[at] = slotCell(hash, uint32(number))
+	return l.full(low)
 }
+
+// full returns the number of a record, which is not newer than the last, from its lower half.
+func (l *burstLog[T]) full(low uint32) uint64 { return l.number - uint64(uint32(l.number)-low) }
 
 // forget drops what no queue shares any more.
 func (l *burstLog[T]) forget(held uint64) {
 	switch {
-	case held == 0 && l.last.n > maxIdleKeys:
+	case held > 0 && uint64(l.last.n) > 2*(l.number-held)+maxIdleKeys:
+		l.last.filter(func(number uint32) bool { return l.full(number) >= held })
+	case held > 0:
+	case l.last.n > maxIdleKeys || cap(l.latest) > 2*maxIdleKeys:
 		l.last, l.latest = slotTable{}, nil
-	case held == 0:
-		if l.latest = nil; l.last.n > 0 {
-			l.last.clear()
-		}
-	case uint64(l.last.n) > 2*(l.number-held)+maxIdleKeys:
-		l.last.filter(func(number uint32) bool { return l.number-uint64(uint32(l.number)-number) >= held })
+	case l.last.n > 0:
+		l.last.clear()
+		fallthrough
+	default:
+		l.latest = l.latest[:0]
 	}
 }
 

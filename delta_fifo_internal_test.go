@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -308,6 +309,42 @@ func TestDeltaFIFOMemory(t *testing.T) {
 		fifoCheck(t, f.Pop(t.Context(), func(Deltas[fifoMeta]) error { return nil }))
 		if cap(f.queue.slots) > pileKeepSlots {
 			t.Errorf("%d slots kept after one key in much room", cap(f.queue.slots))
+		}
+	})
+}
+
+// What a burst has needed is given up if nothing comes after it.
+func TestDeltaFIFOIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		known := newFIFOMap()
+		objs := known.fill(4 * pileMinSlots)
+		f := newBatchFIFO(known)
+		for range 2 {
+			for _, obj := range objs {
+				fifoCheck(t, f.Update(t.Context(), obj))
+			}
+			_, err := f.takeBatch(t.Context())
+			fifoCheck(t, err)
+			f.batchDone()
+		}
+		if !f.queue.large() && !f.spare.large() {
+			t.Error("the memory of a burst was not kept for the next one")
+		}
+		next := make(chan int)
+		go func() {
+			b, _ := f.takeBatch(t.Context())
+			next <- len(b.keys)
+		}()
+		time.Sleep(2 * pileIdle)
+		synctest.Wait()
+		f.mu.Lock()
+		if f.queue.large() || f.spare.large() {
+			t.Errorf("%d slots kept", cap(f.queue.slots))
+		}
+		f.mu.Unlock()
+		fifoCheck(t, f.Update(t.Context(), objs[0]))
+		if n := <-next; n != 1 {
+			t.Errorf("a batch of %d keys", n)
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 const (
 	pileKeepSlots = 2048
 	pileMinSlots  = 256
-	pileKeepMany  = 4
+	pileKeepMany  = 512 // further deltas of a key, in all
 )
 
 // deltaPile holds deltas by key, keys in order of arrival. A delta costs no memory of its
@@ -208,12 +208,16 @@ func (p *deltaPile[T]) recycle() bool {
 		return false
 	}
 	few := len(p.slots) < len(p.index.cells)/16 // clear costs the table's size, not its content
+	many := 0
 	for i := range p.slots {
 		s := &p.slots[i]
 		if few && s.used {
 			p.index.remove(s.one[0].hash, uint32(p.base+i))
 		}
 		s.clear()
+		if many += cap(s.many); many > pileKeepMany {
+			s.many = nil
+		}
 	}
 	if !few {
 		p.index.clear()
@@ -260,15 +264,12 @@ func (s *pileSlot[T]) set(deltas Deltas[T], position uint64) {
 // clear keeps the position, which keeps the slots in order.
 func (s *pileSlot[T]) clear() {
 	s.used, s.one[0] = false, Delta[T]{}
-	if s.many == nil {
-		return
-	}
 	clear(s.many)
 	s.many = s.many[:0]
-	if cap(s.many) > pileKeepMany {
-		s.many = nil
-	}
 }
+
+// large reports whether a pile keeps much memory; nil keeps none.
+func (p *deltaPile[T]) large() bool { return p != nil && cap(p.slots) > pileMinSlots }
 
 // appendDelta appends, but two deletes in a row become one.
 func appendDelta[T any](deltas Deltas[T], d Delta[T]) Deltas[T] {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 )
 
 // Pop waits for a key and has its deltas processed. If process returns an error or panics,
@@ -149,8 +150,34 @@ func (f *DeltaFIFO[T]) takeBatch(ctx context.Context) (batch[T], error) {
 			f.mu.Unlock()
 			return b, nil
 		}
+		large := f.queue.large() || f.spare.large()
 		f.mu.Unlock()
-		f.waitReady(ctx)
+		if large {
+			f.waitIdle(ctx)
+		} else {
+			f.waitReady(ctx)
+		}
+	}
+}
+
+// pileIdle is for how long nothing comes after a burst until its memory is given up.
+const pileIdle = 10 * time.Millisecond
+
+// waitIdle is waitReady after a burst.
+func (f *DeltaFIFO[T]) waitIdle(ctx context.Context) {
+	timer := time.NewTimer(pileIdle)
+	defer timer.Stop()
+	select {
+	case <-f.ready:
+	case <-f.closed:
+	case <-ctx.Done():
+	case <-timer.C:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.queue.len() == 0 {
+			f.queue = newDeltaPile[T](f.seed)
+		}
+		f.spare = nil
 	}
 }
 
