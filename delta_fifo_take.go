@@ -125,6 +125,7 @@ type batch[T any] struct {
 	keys    []Deltas[T] // in order of arrival; the queue's own memory, until batchDone
 	version string      // of the last bookmark, event or commit in it; "": none
 	synced  bool        // the first replacement ends in this batch
+	hints   []uint32    // where the store may have each key; nil: as the deltas say
 
 	progress []progress[T] // of the sources of a union
 }

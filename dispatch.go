@@ -39,7 +39,7 @@ func (i *Informer[T]) apply(ctx context.Context, b batch[T]) {
 	i.mu.Unlock()
 	var records []record[T]
 	if len(handlers) > 0 || i.guard != nil {
-		records = i.changesOf(b)
+		records = i.changesOf(&b)
 	}
 
 	i.guardBatch(ctx, records)
@@ -69,15 +69,17 @@ func (i *Informer[T]) publish(records []record[T], handlers []*delivery[T]) {
 	}
 }
 
-// changesOf returns what a batch does to the store, change by change. It is called before
-// the batch is applied.
-func (i *Informer[T]) changesOf(b batch[T]) []record[T] {
+// changesOf returns what a batch does to the store, change by change, and notes in the batch
+// where the store has its keys. It is called before the batch is applied.
+func (i *Informer[T]) changesOf(b *batch[T]) []record[T] {
 	records := make([]record[T], 0, len(b.keys))
+	b.hints = make([]uint32, 0, len(b.keys))
 	i.store.s.w.Lock() // the writer reads without the readers' lock
 	defer i.store.s.w.Unlock()
 	for _, deltas := range b.keys {
 		key := deltas.Key()
-		old, uid, there := i.store.s.seek(&deltas[0])
+		old, uid, id, there := i.store.s.seek(&deltas[0])
+		b.hints = append(b.hints, id)
 		for n := range deltas {
 			d := &deltas[n]
 			if d.Type == DeltaSync || d.Type == DeltaDeleted && !there {

@@ -221,19 +221,20 @@ func (v view[T]) HasSynced() bool { return v.s.HasSynced() }
 // handlers have seen of it.
 func (v view[T]) Synced() <-chan struct{} { return v.s.Synced() }
 
-// seek returns the object with the key of a delta, and its UID as the source sent it, and
-// notes its place in the delta. The caller holds w.
-func (s *state[T]) seek(d *Delta[T]) (obj T, uid types.UID, ok bool) {
-	if d.hash == 0 {
-		d.hash = s.table.Hash(d.Key)
+// seek returns the object with the key of a delta, its UID as the source sent it, and its
+// place; without one, the place is the delta's. The caller holds w. The delta may be read by
+// the queue meanwhile, so nothing is noted in it.
+func (s *state[T]) seek(d *Delta[T]) (obj T, uid types.UID, id uint32, ok bool) {
+	hash := d.hash
+	if hash == 0 {
+		hash = s.table.Hash(d.Key)
 	}
-	id, ok := s.table.FindHinted(d.Key, d.hash, d.hint)
-	if !ok {
-		return obj, "", false
+	if id, ok = s.table.FindHinted(d.Key, hash, d.hint); !ok {
+		return obj, "", d.hint, false
 	}
-	d.hint, obj = id, s.table.Object(id)
+	obj = s.table.Object(id)
 	_, uid = identity(obj, s.table.Note(id))
-	return obj, uid, true
+	return obj, uid, id, true
 }
 
 // sourceOf returns the source of the object with the key; "" if there is but one.

@@ -102,8 +102,11 @@ func (s *state[T]) applyBatch(b batch[T]) error {
 	defer s.w.Unlock()
 	var failed []error
 	ops := slices.Grow(s.scratch.ops[:0], len(b.keys))
-	for _, deltas := range b.keys {
+	for n, deltas := range b.keys {
 		op, ok, err := s.fold(deltas)
+		if b.hints != nil {
+			op.Hint = b.hints[n]
+		}
 		if err != nil {
 			failed = append(failed, err)
 		} else if ok {
