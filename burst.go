@@ -2,11 +2,7 @@
 
 package informer
 
-import (
-	"maps"
-	"time"
-	"weak"
-)
+import "time"
 
 // burst is what one batch did to the store, change by change. All handlers' queues share
 // it, and nobody changes it.
@@ -24,10 +20,9 @@ type burst[T any] struct {
 // burstLog numbers bursts and finds the keys that they repeat. It looks back no further
 // than to what some queue still shares; where the handlers keep up, it has nothing to look at.
 type burstLog[T any] struct {
-	number uint64                 // of the last record
-	latest *burst[T]              // not in last yet; nil: none
-	large  weak.Pointer[burst[T]] // latest, of a list: it may stay so for days, and nobody need hold it
-	last   map[string]uint64      // number of the last record of a key
+	number uint64    // of the last record
+	latest []uint32  // hashes of the last burst, which are not in last yet; not its objects
+	last   slotTable // number of the last record of a key; of two with one hash, of the later
 }
 
 // maxIdleKeys is how many keys the log forgets without giving up their memory, or holds
@@ -38,59 +33,57 @@ const maxIdleKeys = 1024
 // still shares; 0: none does.
 func (l *burstLog[T]) append(records []record[T], held uint64, now time.Duration) *burst[T] {
 	b := &burst[T]{records: records, first: l.number + 1, since: now}
+	if l.forget(held); held > 0 {
+		for n, hash := range l.latest {
+			l.note(hash, b.first-uint64(len(l.latest)-n))
+		}
+		l.latest = l.latest[:0]
+	}
 	l.number += uint64(len(records))
-	l.forget(held)
-	if latest := l.unnoted(); held > 0 && latest != nil {
-		l.note(latest)
-	}
-	l.latest, l.large = nil, weak.Pointer[burst[T]]{}
-	switch {
-	case held > 0:
-		l.note(b)
-	case len(records) > maxIdleKeys:
-		l.large = weak.Make(b)
-	default:
-		l.latest = b
-	}
 	for n := range records {
 		r := &records[n]
 		b.recreated = b.recreated || r.recreated
-		if n > 0 && records[n-1].Key == r.Key { // records of one key lie side by side
-			b.repeats = b.first + uint64(n) - 1
+		switch number := b.first + uint64(n); {
+		case held > 0:
+			b.repeats = max(b.repeats, l.note(r.hash, number))
+		case n > 0 && records[n-1].hash == r.hash: // records of one key lie side by side
+			b.repeats = number - 1
+			fallthrough
+		default:
+			l.latest = append(l.latest, r.hash)
 		}
 	}
 	return b
 }
 
-// unnoted returns the last burst if it is not in last; a large one that no queue holds is gone.
-func (l *burstLog[T]) unnoted() *burst[T] {
-	if l.latest != nil {
-		return l.latest
+// note enters a key, and returns the number of its last record, 0 if none is known. Two
+// keys with one hash count as one: that costs a merge that finds nothing, and nothing else.
+func (l *burstLog[T]) note(hash uint32, number uint64) (last uint64) {
+	low, at, ok := l.last.next(hash, home(hash))
+	if !ok {
+		l.last.insert(hash, uint32(number))
+		return 0
 	}
-	return l.large.Value()
+	l.last.cells[at] = slotCell(hash, uint32(number))
+	return l.full(low)
 }
 
-// note enters the keys of a burst, and has it say which of them it repeats.
-func (l *burstLog[T]) note(b *burst[T]) {
-	if l.last == nil {
-		l.last = map[string]uint64{}
-	}
-	for n := range b.records {
-		key := b.records[n].Key
-		b.repeats = max(b.repeats, l.last[key])
-		l.last[key] = b.first + uint64(n)
-	}
-}
+// full returns the number of a record, which is not newer than the last, from its lower half.
+func (l *burstLog[T]) full(low uint32) uint64 { return l.number - uint64(uint32(l.number)-low) }
 
 // forget drops what no queue shares any more.
 func (l *burstLog[T]) forget(held uint64) {
 	switch {
-	case held == 0 && len(l.last) > maxIdleKeys:
-		l.last = nil
-	case held == 0:
-		clear(l.last)
-	case uint64(len(l.last)) > 2*(l.number-held)+maxIdleKeys:
-		maps.DeleteFunc(l.last, func(_ string, number uint64) bool { return number < held })
+	case held > 0 && uint64(l.last.n) > 2*(l.number-held)+maxIdleKeys:
+		l.last.filter(func(number uint32) bool { return l.full(number) >= held })
+	case held > 0:
+	case l.last.n > maxIdleKeys || cap(l.latest) > 2*maxIdleKeys:
+		l.last, l.latest = slotTable{}, nil
+	case l.last.n > 0:
+		l.last.clear()
+		fallthrough
+	default:
+		l.latest = l.latest[:0]
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 // record is a change as all handlers are told it.
 type record[T any] struct {
 	Change[T]
-	recreated bool // Updated, from one UID to another
+	recreated bool   // Updated, from one UID to another
+	hash      uint32 // of the key
 }
 
 // changeQueue is the queue of one handler: pure, and unaware of locks and goroutines.

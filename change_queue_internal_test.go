@@ -132,6 +132,7 @@ func (m *queueModel) remove(key string) {
 
 // queueUp queues a change, in a burst of as many as the program asks for, or by itself.
 func (m *queueModel) queueUp(r record[thing]) {
+	r.hash = hashOfKey(r.Key)
 	if m.alone {
 		m.queue.add(&r, time.Duration(m.n))
 		return

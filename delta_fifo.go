@@ -5,6 +5,7 @@ package informer
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,11 @@ type Delta[T any] struct {
 	UID               types.UID // as the source sent it, before the transform
 	Cause             Cause     // CauseInitial: part of the first list
 	FinalStateUnknown bool      // deleted while nobody watched: Object is the last known state
+
+	// What is known while the delta is in a queue.
+	own  bool   // the object says itself which version and UID it has
+	hash uint32 // of the key; 0: not known
+	hint uint32 // the place that an object with the key may have in the store
 
 	source string // of a union, that sent it; otherwise ""
 
@@ -106,9 +112,11 @@ type DeltaFIFO[T any] struct {
 	keyFunc    KeyFunc[T]
 	defaultKey bool // keyFunc is KeyOf
 	known      KnownObjects[T]
-	bookmarker Bookmarker  // known, if it is one
-	interner   keyInterner // known, if it is one
-	sourced    sourced     // known, if it is one
+	bookmarker Bookmarker   // known, if it is one
+	interner   keyInterner  // known, if it is one
+	places     keyPlaces[T] // known, if it is one; nil with a KeyFunc
+	seed       maphash.Seed // of the hashes of keys
+	sourced    sourced      // known, if it is one
 	transform  TransformFunc[T]
 	limit      int
 	wholeFrom  int // items of a first list that is queued as it was staged
@@ -178,12 +186,19 @@ func NewDeltaFIFO[T any](options DeltaFIFOOptions[T]) *DeltaFIFO[T] {
 		ready:      make(chan struct{}, 1),
 		room:       make(chan struct{}, 1),
 		closed:     make(chan struct{}),
-		queue:      newDeltaPile[T](),
+		seed:       maphash.MakeSeed(),
 		flights:    map[string]flight[T]{},
 	}
 	f.bookmarker, _ = options.KnownObjects.(Bookmarker)
 	f.interner, _ = options.KnownObjects.(keyInterner)
 	f.sourced, _ = options.KnownObjects.(sourced)
+	if places, ok := options.KnownObjects.(keyPlaces[T]); ok {
+		f.seed = places.keySeed()
+		if f.defaultKey {
+			f.places = places
+		}
+	}
+	f.queue = newDeltaPile[T](f.seed)
 	return f
 }
 
@@ -346,7 +361,7 @@ func (f *DeltaFIFO[T]) Resync(ctx context.Context) error {
 		if !last.present || !last.known {
 			continue
 		}
-		f.queueLocked(Delta[T]{
+		f.queueLocked(&Delta[T]{
 			Type: DeltaSync, Key: key, Object: last.object,
 			ResourceVersion: last.version, UID: last.uid, Cause: CauseResync, source: last.source,
 		})
@@ -409,10 +424,10 @@ func (f *DeltaFIFO[T]) hasRoomLocked() bool {
 // pushLocked queues a delta that changes the newest state of its key.
 func (f *DeltaFIFO[T]) pushLocked(d Delta[T]) {
 	f.changes++
-	f.queueLocked(d)
+	f.queueLocked(&d)
 }
 
-func (f *DeltaFIFO[T]) queueLocked(d Delta[T]) {
+func (f *DeltaFIFO[T]) queueLocked(d *Delta[T]) {
 	if f.queue.add(d, f.position) {
 		f.created = f.position
 	}
@@ -427,14 +442,20 @@ func (f *DeltaFIFO[T]) newerLocked(version string) string {
 	return version
 }
 
+// reachLocked notes the version of the write at f.position, if it has one.
+func (f *DeltaFIFO[T]) reachLocked(version string) {
+	if version == "" {
+		return
+	}
+	f.written = version
+	if !f.batching {
+		f.marks.note(versionMark{f.position, version}, f.created)
+	}
+}
+
 // endWrite notes the version of the write at f.position, unlocks and wakes whom it concerns.
 func (f *DeltaFIFO[T]) endWrite(ctx context.Context, version string) error {
-	if version != "" {
-		f.written = version
-		if !f.batching {
-			f.marks.note(versionMark{f.position, version}, f.created)
-		}
-	}
+	f.reachLocked(version)
 	moved := f.settleLocked()
 	f.passLocked()
 	f.mu.Unlock()

@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -269,9 +271,18 @@ func TestDeltaFIFOMemory(t *testing.T) {
 			}
 		}
 		for _, s := range f.spare.slots[:10] {
-			if s.one[0].Object != nil || s.key != "" {
+			if s.one[0].Object != nil || s.one[0].Key != "" {
 				t.Error("an object of a batch is still held")
 			}
+		}
+		for range 20 { // what the last batches do not need is not kept for long
+			fifoCheck(t, f.Update(t.Context(), objs[0]))
+			_, err := f.takeBatch(t.Context())
+			fifoCheck(t, err)
+			f.batchDone()
+		}
+		if size := cap(f.queue.slots); size > pileMinSlots {
+			t.Errorf("%d slots kept for batches of 1", size)
 		}
 	})
 	t.Run("pop", func(t *testing.T) {
@@ -302,13 +313,49 @@ func TestDeltaFIFOMemory(t *testing.T) {
 	})
 }
 
+// What a burst has needed is given up if nothing comes after it.
+func TestDeltaFIFOIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		known := newFIFOMap()
+		objs := known.fill(4 * pileMinSlots)
+		f := newBatchFIFO(known)
+		for range 2 {
+			for _, obj := range objs {
+				fifoCheck(t, f.Update(t.Context(), obj))
+			}
+			_, err := f.takeBatch(t.Context())
+			fifoCheck(t, err)
+			f.batchDone()
+		}
+		if !f.queue.large() && !f.spare.large() {
+			t.Error("the memory of a burst was not kept for the next one")
+		}
+		next := make(chan int)
+		go func() {
+			b, _ := f.takeBatch(t.Context())
+			next <- len(b.keys)
+		}()
+		time.Sleep(2 * pileIdle)
+		synctest.Wait()
+		f.mu.Lock()
+		if f.queue.large() || f.spare.large() {
+			t.Errorf("%d slots kept", cap(f.queue.slots))
+		}
+		f.mu.Unlock()
+		fifoCheck(t, f.Update(t.Context(), objs[0]))
+		if n := <-next; n != 1 {
+			t.Errorf("a batch of %d keys", n)
+		}
+	})
+}
+
 // Keys put back by concurrent consumers come to lie as they lay before.
 func TestDeltaPilePutBack(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {1, 0, 2}, {2, 0, 1}, {0, 2, 1}} {
 		for taken := 3; taken <= 5; taken++ {
-			p := newDeltaPile[fifoMeta]()
+			p := newDeltaPile[fifoMeta](maphash.MakeSeed())
 			for i, key := range []string{"a", "b", "c", "d", "e"} {
-				p.add(Delta[fifoMeta]{Key: key, Type: DeltaAdded}, uint64(i+1))
+				p.add(&Delta[fifoMeta]{Key: key, Type: DeltaAdded}, uint64(i+1))
 			}
 			type out struct {
 				deltas   Deltas[fifoMeta]
@@ -319,7 +366,7 @@ func TestDeltaPilePutBack(t *testing.T) {
 				deltas, position := p.removeAt(p.find(nil))
 				outs = append(outs, out{deltas, position})
 			}
-			p.add(Delta[fifoMeta]{Key: "b", Type: DeltaUpdated}, 9)
+			p.add(&Delta[fifoMeta]{Key: "b", Type: DeltaUpdated}, 9)
 			for _, i := range order {
 				p.putBack(outs[i].deltas, outs[i].position)
 			}
@@ -343,8 +390,8 @@ func TestDeltaPilePutBack(t *testing.T) {
 
 // The rule for two deletes holds where deltas that come back meet newer ones.
 func TestDeltaPilePutBackDeletes(t *testing.T) {
-	p := newDeltaPile[fifoMeta]()
-	p.add(Delta[fifoMeta]{Key: "a", Type: DeltaDeleted, FinalStateUnknown: true}, 2)
+	p := newDeltaPile[fifoMeta](maphash.MakeSeed())
+	p.add(&Delta[fifoMeta]{Key: "a", Type: DeltaDeleted, FinalStateUnknown: true}, 2)
 	p.putBack(Deltas[fifoMeta]{{Key: "a", Type: DeltaUpdated}, {Key: "a", Type: DeltaDeleted}}, 1)
 	if got := p.get("a"); len(got) != 2 || got.Newest().FinalStateUnknown || p.deltas != 2 {
 		t.Errorf("%d deltas, final state unknown: %v", len(got), got.Newest().FinalStateUnknown)

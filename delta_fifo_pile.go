@@ -3,41 +3,43 @@
 package informer
 
 import (
+	"hash/maphash"
 	"math"
 	"slices"
-	"sort"
 )
 
 // Memory that a pile keeps for its next use: enough for the watch of a busy collection,
-// not for a list. At 128 bytes a delta, 0.7 MiB at the very most.
+// not for a list, and no more than twice what the last batches needed.
 const (
-	pileKeepSlots = 1024
-	pileKeepMany  = 4
+	pileKeepSlots = 2048
+	pileMinSlots  = 256
+	pileKeepMany  = 512 // further deltas of a key, in all
 )
 
 // deltaPile holds deltas by key, keys in order of arrival. A delta costs no memory of its
 // own once the pile has been used before: the first one of a key lies in the key's slot,
 // the slice for further ones stays with the slot.
 type deltaPile[T any] struct {
+	seed   maphash.Seed
 	slots  []pileSlot[T] // in order of the position of their oldest delta
 	head   int           // index of the first slot that is in use
 	base   int           // number of slots[0]; a key's number stays as slots move
-	index  map[string]int
-	deltas int // in all slots
+	index  slotTable     // number of the slot of a key
+	deltas int           // in all slots
 	keys   []Deltas[T]
+	peak   int // slots that the last batches needed
 }
 
 type pileSlot[T any] struct {
-	key      string
 	position uint64 // of the write of the oldest delta
 	used     bool
-	one      [1]Delta[T]
-	many     Deltas[T] // all of them, if there are more than one
+	one      [1]Delta[T] // the delta, or, if there are more, key and hash alone
+	many     Deltas[T]   // all of them, if there are more than one
 }
 
-func newDeltaPile[T any]() *deltaPile[T] { return &deltaPile[T]{index: map[string]int{}} }
+func newDeltaPile[T any](seed maphash.Seed) *deltaPile[T] { return &deltaPile[T]{seed: seed} }
 
-func (p *deltaPile[T]) len() int { return len(p.index) }
+func (p *deltaPile[T]) len() int { return p.index.n }
 
 // oldest returns the position of the oldest delta.
 func (p *deltaPile[T]) oldest() uint64 {
@@ -47,30 +49,58 @@ func (p *deltaPile[T]) oldest() uint64 {
 	return p.slots[p.head].position
 }
 
+func (p *deltaPile[T]) hash(key string) uint32 { return uint32(maphash.String(p.seed, key)) }
+
+// lookup returns the index of the slot of a key.
+func (p *deltaPile[T]) lookup(key string, hash uint32) (i int, ok bool) {
+	for number, at, ok := p.index.next(hash, home(hash)); ok; number, at, ok = p.index.next(hash, at+1) {
+		i := int(int32(number - uint32(p.base)))
+		if p.slots[i].one[0].Key == key {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
 // get returns the deltas of a key, nil if there are none.
 func (p *deltaPile[T]) get(key string) Deltas[T] {
-	number, ok := p.index[key]
-	if !ok {
+	if p.len() == 0 {
 		return nil
 	}
-	return p.slots[number-p.base].deltas()
+	if i, ok := p.lookup(key, p.hash(key)); ok {
+		return p.slots[i].deltas()
+	}
+	return nil
+}
+
+// eachKey calls fn for each key.
+func (p *deltaPile[T]) eachKey(fn func(key string)) {
+	for i := p.head; i < len(p.slots); i++ {
+		if p.slots[i].used {
+			fn(p.slots[i].one[0].Key)
+		}
+	}
 }
 
 // add puts a delta behind those of its key, and reports whether it is the only one.
-func (p *deltaPile[T]) add(d Delta[T], position uint64) (first bool) {
-	if number, ok := p.index[d.Key]; ok {
-		p.deltas += p.slots[number-p.base].add(d)
+func (p *deltaPile[T]) add(d *Delta[T], position uint64) (first bool) {
+	hash := d.hash
+	if hash == 0 {
+		hash = p.hash(d.Key)
+	}
+	if i, ok := p.lookup(d.Key, hash); ok {
+		p.deltas += p.slots[i].add(*d)
 		return false
 	}
-	if len(p.slots) < cap(p.slots) {
-		p.slots = p.slots[:len(p.slots)+1]
-	} else {
-		p.slots = append(p.slots, pileSlot[T]{})
+	i := len(p.slots)
+	if i == cap(p.slots) { // to twice the size exactly, up to pileKeepSlots
+		p.slots = append(make([]pileSlot[T], 0, max(2*i, 16)), p.slots...)
 	}
-	i := len(p.slots) - 1
+	p.slots = p.slots[:i+1]
 	s := &p.slots[i]
-	s.key, s.position, s.used, s.one[0] = d.Key, position, true, d
-	p.index[d.Key] = p.base + i
+	s.position, s.used, s.one[0] = position, true, *d
+	s.one[0].hash = hash
+	p.index.insert(hash, uint32(p.base+i))
 	p.deltas++
 	return true
 }
@@ -78,14 +108,12 @@ func (p *deltaPile[T]) add(d Delta[T], position uint64) (first bool) {
 // grow makes room for as many keys as a list brings, without the garbage of growing there.
 func (p *deltaPile[T]) grow(n int) {
 	p.slots = slices.Grow(p.slots, n)
-	if len(p.index) == 0 && n > pileKeepSlots {
-		p.index = make(map[string]int, n)
-	}
+	p.index.grow(n)
 }
 
 // all returns the deltas of each key, in the pile's own memory.
 func (p *deltaPile[T]) all() []Deltas[T] {
-	p.keys = slices.Grow(p.keys[:0], len(p.index))
+	p.keys = slices.Grow(p.keys[:0], p.len())
 	for i := p.head; i < len(p.slots); i++ {
 		if p.slots[i].used {
 			p.keys = append(p.keys, p.slots[i].deltas())
@@ -100,7 +128,7 @@ func (p *deltaPile[T]) find(flights map[string]flight[T]) int {
 		if !p.slots[i].used {
 			continue
 		}
-		if _, busy := flights[p.slots[i].key]; !busy {
+		if _, busy := flights[p.slots[i].one[0].Key]; !busy {
 			return i
 		}
 	}
@@ -111,7 +139,7 @@ func (p *deltaPile[T]) find(flights map[string]flight[T]) int {
 func (p *deltaPile[T]) removeAt(i int) (Deltas[T], uint64) {
 	s := &p.slots[i]
 	deltas, position := slices.Clone(s.deltas()), s.position
-	delete(p.index, s.key)
+	p.index.remove(s.one[0].hash, uint32(p.base+i))
 	p.deltas -= len(deltas)
 	s.clear()
 	p.trim()
@@ -125,7 +153,7 @@ func (p *deltaPile[T]) trim() {
 	}
 	switch {
 	case p.head == len(p.slots) && cap(p.slots) > pileKeepSlots:
-		*p = *newDeltaPile[T]()
+		*p = *newDeltaPile[T](p.seed)
 	case p.head == len(p.slots):
 		p.slots, p.head, p.base = p.slots[:0], 0, 0
 	case p.head > pileKeepSlots/4 && p.head > len(p.slots)/2:
@@ -138,8 +166,9 @@ func (p *deltaPile[T]) trim() {
 // but behind what came before them and was put back as well.
 func (p *deltaPile[T]) putBack(deltas Deltas[T], position uint64) {
 	key := deltas.Key()
-	if number, ok := p.index[key]; ok {
-		newer, _ := p.removeAt(number - p.base)
+	hash := p.hash(key)
+	if at, ok := p.lookup(key, hash); ok {
+		newer, _ := p.removeAt(at)
 		for _, d := range newer {
 			deltas = appendDelta(deltas, d)
 		}
@@ -150,12 +179,13 @@ func (p *deltaPile[T]) putBack(deltas Deltas[T], position uint64) {
 	for i+1 < len(p.slots) && p.slots[i+1].position < position {
 		p.slots[i], p.slots[i+1] = p.slots[i+1], p.slots[i]
 		if p.slots[i].used {
-			p.index[p.slots[i].key] = p.base + i
+			p.index.renumber(p.slots[i].one[0].hash, uint32(p.base+i+1), uint32(p.base+i))
 		}
 		i++
 	}
 	p.slots[i].set(deltas, position)
-	p.index[key] = p.base + i
+	p.slots[i].one[0].hash = hash
+	p.index.insert(hash, uint32(p.base+i))
 	p.deltas += len(deltas)
 	p.trim() // where unused slots came to the head
 }
@@ -173,18 +203,24 @@ func (p *deltaPile[T]) makeGap() {
 
 // recycle empties the pile for its next use, and reports whether that is worth its memory.
 func (p *deltaPile[T]) recycle() bool {
-	if cap(p.slots) > pileKeepSlots {
+	p.peak = max(len(p.slots), p.peak-p.peak/8)
+	if size := cap(p.slots); size > pileKeepSlots || size > max(2*p.peak, pileMinSlots) {
 		return false
 	}
-	few := len(p.slots) < cap(p.slots)/8 // clear costs the map's size, not its content
-	if !few {
-		clear(p.index)
-	}
+	few := len(p.slots) < len(p.index.cells)/16 // clear costs the table's size, not its content
+	many := 0
 	for i := range p.slots {
-		if few {
-			delete(p.index, p.slots[i].key)
+		s := &p.slots[i]
+		if few && s.used {
+			p.index.remove(s.one[0].hash, uint32(p.base+i))
 		}
-		p.slots[i].clear()
+		s.clear()
+		if many += cap(s.many); many > pileKeepMany {
+			s.many = nil
+		}
+	}
+	if !few {
+		p.index.clear()
 	}
 	clear(p.keys)
 	p.slots, p.keys = p.slots[:0], p.keys[:0]
@@ -203,11 +239,12 @@ func (s *pileSlot[T]) deltas() Deltas[T] {
 func (s *pileSlot[T]) add(d Delta[T]) int {
 	if len(s.many) == 0 {
 		if merged, ok := mergeDeletes(s.one[0], d); ok {
+			merged.hash = s.one[0].hash
 			s.one[0] = merged
 			return 0
 		}
 		s.many = append(s.many, s.one[0])
-		s.one[0] = Delta[T]{}
+		s.one[0] = Delta[T]{Key: d.Key, hash: s.one[0].hash}
 	}
 	before := len(s.many)
 	s.many = appendDelta(s.many, d)
@@ -215,23 +252,24 @@ func (s *pileSlot[T]) add(d Delta[T]) int {
 }
 
 func (s *pileSlot[T]) set(deltas Deltas[T], position uint64) {
-	s.key, s.position, s.used = deltas.Key(), position, true
+	s.position, s.used = position, true
 	if len(deltas) == 1 {
 		s.one[0] = deltas[0]
 		return
 	}
+	s.one[0] = Delta[T]{Key: deltas.Key()}
 	s.many = append(s.many[:0], deltas...)
 }
 
 // clear keeps the position, which keeps the slots in order.
 func (s *pileSlot[T]) clear() {
-	s.key, s.used, s.one[0] = "", false, Delta[T]{}
+	s.used, s.one[0] = false, Delta[T]{}
 	clear(s.many)
 	s.many = s.many[:0]
-	if cap(s.many) > pileKeepMany {
-		s.many = nil
-	}
 }
+
+// large reports whether a pile keeps much memory; nil keeps none.
+func (p *deltaPile[T]) large() bool { return p != nil && cap(p.slots) > pileMinSlots }
 
 // appendDelta appends, but two deletes in a row become one.
 func appendDelta[T any](deltas Deltas[T], d Delta[T]) Deltas[T] {
@@ -254,60 +292,4 @@ func mergeDeletes[T any](older, newer Delta[T]) (Delta[T], bool) {
 		return older, true
 	}
 	return newer, true
-}
-
-// versionMark says that the write at this position had this version.
-type versionMark struct {
-	position uint64
-	version  string
-}
-
-// versionMarks are the versions of writes that have not been completed, in order of
-// position. Of several between which no key was queued anew, only the last is kept: they
-// are completed together.
-type versionMarks struct {
-	marks []versionMark
-	head  int
-}
-
-func (v *versionMarks) note(m versionMark, created uint64) {
-	if n := len(v.marks); n > v.head && v.marks[n-1].position >= created {
-		v.marks[n-1] = m
-		return
-	}
-	v.marks = append(v.marks, m)
-}
-
-// before returns the index of the first mark at position or after it.
-func (v *versionMarks) before(position uint64) int {
-	return v.head + sort.Search(len(v.marks)-v.head, func(i int) bool {
-		return v.marks[v.head+i].position >= position
-	})
-}
-
-// peek returns the newest version before the position.
-func (v *versionMarks) peek(position uint64) (string, bool) {
-	i := v.before(position)
-	if i == v.head {
-		return "", false
-	}
-	return v.marks[i-1].version, true
-}
-
-// through returns the newest version before the position and forgets it and those before it.
-func (v *versionMarks) through(position uint64) (string, bool) {
-	version, ok := v.peek(position)
-	if !ok {
-		return "", false
-	}
-	v.head = v.before(position)
-	switch {
-	case v.head == len(v.marks) && cap(v.marks) > pileKeepSlots:
-		v.marks, v.head = nil, 0
-	case v.head == len(v.marks):
-		v.marks, v.head = v.marks[:0], 0
-	case v.head > pileKeepSlots/4 && v.head > len(v.marks)/2:
-		v.marks, v.head = slices.Clone(v.marks[v.head:]), 0
-	}
-	return version, true
 }

@@ -413,16 +413,12 @@ func (r *fifoReplacement[T]) goneLocked() []Delta[T] {
 			keys = append(keys, key)
 		}
 	}
-	for key := range f.queue.index {
-		consider(key)
-	}
+	f.queue.eachKey(consider)
 	for key := range f.flights {
 		consider(key)
 	}
 	if f.taken != nil {
-		for key := range f.taken.index {
-			consider(key)
-		}
+		f.taken.eachKey(consider)
 	}
 	for _, whole := range []*wholeList[T]{f.whole, f.wholeTaken} {
 		for i := range whole.len() {

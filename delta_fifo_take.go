@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 )
 
 // Pop waits for a key and has its deltas processed. If process returns an error or panics,
@@ -66,6 +67,9 @@ func (f *DeltaFIFO[T]) takeLocked(i int) Deltas[T] {
 	if version, ok := f.marks.peek(f.outstandingLocked()); ok && version != f.completed {
 		deltas[len(deltas)-1].reached = version
 	}
+	for n := range deltas { // they are of this queue's table alone
+		deltas[n].own, deltas[n].hash, deltas[n].hint = false, 0, 0
+	}
 	f.flights[deltas.Key()] = flight[T]{deltas, position}
 	f.passLocked()
 	return deltas
@@ -122,6 +126,7 @@ type batch[T any] struct {
 	whole   *wholeList[T] // instead of keys; nil: none
 	version string        // of the last bookmark, event or commit in it; "": none
 	synced  bool          // the first replacement ends in this batch
+	hints   []uint32      // where the store may have each key; nil: as the deltas say
 
 	progress []progress[T] // of the sources of a union
 }
@@ -147,8 +152,34 @@ func (f *DeltaFIFO[T]) takeBatch(ctx context.Context) (batch[T], error) {
 			f.mu.Unlock()
 			return b, nil
 		}
+		large := f.queue.large() || f.spare.large()
 		f.mu.Unlock()
-		f.waitReady(ctx)
+		if large {
+			f.waitIdle(ctx)
+		} else {
+			f.waitReady(ctx)
+		}
+	}
+}
+
+// pileIdle is for how long nothing comes after a burst until its memory is given up.
+const pileIdle = 10 * time.Millisecond
+
+// waitIdle is waitReady after a burst.
+func (f *DeltaFIFO[T]) waitIdle(ctx context.Context) {
+	timer := time.NewTimer(pileIdle)
+	defer timer.Stop()
+	select {
+	case <-f.ready:
+	case <-f.closed:
+	case <-ctx.Done():
+	case <-timer.C:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.queue.len() == 0 {
+			f.queue = newDeltaPile[T](f.seed)
+		}
+		f.spare = nil
 	}
 }
 
@@ -161,7 +192,7 @@ func (f *DeltaFIFO[T]) takeBatchLocked() batch[T] {
 	}
 	f.taken, f.queue, f.spare = f.queue, f.spare, nil
 	if f.queue == nil {
-		f.queue = newDeltaPile[T]()
+		f.queue = newDeltaPile[T](f.seed)
 	}
 	b := batch[T]{keys: f.taken.all(), synced: f.syncDueLocked()}
 	f.syncTaken = f.syncTaken || b.synced

@@ -2,6 +2,8 @@
 
 package informer
 
+import "hash/maphash"
+
 // wholeList is a first list that is queued as it was staged. Deltas of each of its items, by
 // key, would be three times the memory of the staging, all of it garbage a moment later: on a
 // heap that grows to its final size just then, the collector's goal doubles it.
@@ -12,6 +14,7 @@ type wholeList[T any] struct {
 	index    map[string]int // key → index in items
 	position uint64         // of its Commit
 	version  string         // that the queue had reached with it
+	seed     maphash.Seed   // of the hashes of keys
 }
 
 // wholeFrom is from which length on a list is worth it.
@@ -32,7 +35,7 @@ func (r *fifoReplacement[T]) queueWholeLocked(version string) {
 	if version == "" {
 		version = f.written
 	}
-	f.whole = &wholeList[T]{items: r.items, index: r.index, position: f.position, version: version}
+	f.whole = &wholeList[T]{items: r.items, index: r.index, position: f.position, version: version, seed: f.seed}
 	f.changes += uint64(r.items.n)
 	f.created = f.position
 }
@@ -64,14 +67,16 @@ func (w *wholeList[T]) get(key string) Deltas[T] {
 	if !ok {
 		return nil
 	}
-	return Deltas[T]{w.items.at(i).delta()}
+	return Deltas[T]{w.delta(i)}
 }
 
-// delta is that of an item of the first list.
-func (i *stagedItem[T]) delta() Delta[T] {
+// delta is that of an item.
+func (w *wholeList[T]) delta(i int) Delta[T] {
+	item := w.items.at(i)
 	return Delta[T]{
-		Type: DeltaReplaced, Key: i.key, Object: i.object,
-		ResourceVersion: i.version, UID: i.uid, Cause: CauseInitial,
+		Type: DeltaReplaced, Key: item.key, Object: item.object,
+		ResourceVersion: item.version, UID: item.uid, Cause: CauseInitial,
+		hash: uint32(maphash.String(w.seed, item.key)),
 	}
 }
 
@@ -82,7 +87,7 @@ func (w *wholeList[T]) all(yield func(deltas Deltas[T]) bool) {
 	}
 	var one [1]Delta[T]
 	for i := range w.items.n {
-		if one[0] = w.items.at(i).delta(); !yield(one[:]) {
+		if one[0] = w.delta(i); !yield(one[:]) {
 			return
 		}
 	}

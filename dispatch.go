@@ -40,7 +40,7 @@ func (i *Informer[T]) apply(ctx context.Context, b batch[T]) {
 	var records []record[T]
 	swept := i.canSweep(b, handlers)
 	if !swept && len(handlers) > 0 || i.guard != nil {
-		records = i.changesOf(b)
+		records = i.changesOf(&b)
 	}
 
 	i.guardBatch(ctx, records)
@@ -85,19 +85,23 @@ func (i *Informer[T]) publish(records []record[T], handlers []*delivery[T]) {
 	}
 }
 
-// changesOf returns what a batch does to the store, change by change. It is called before
-// the batch is applied.
-func (i *Informer[T]) changesOf(b batch[T]) []record[T] {
+// changesOf returns what a batch does to the store, change by change, and notes in the batch
+// where the store has its keys. It is called before the batch is applied.
+func (i *Informer[T]) changesOf(b *batch[T]) []record[T] {
 	records := make([]record[T], 0, b.len())
+	b.hints = make([]uint32, 0, b.len())
+	i.store.s.w.Lock() // the writer reads without the readers' lock
+	defer i.store.s.w.Unlock()
 	for deltas := range b.all {
 		key := deltas.Key()
-		old, uid, there := i.store.lookup(key)
+		old, uid, id, there := i.store.s.seek(&deltas[0])
+		b.hints = append(b.hints, id)
 		for n := range deltas {
 			d := &deltas[n]
 			if d.Type == DeltaSync || d.Type == DeltaDeleted && !there {
 				continue
 			}
-			r := record[T]{Change: Change[T]{Key: key, Cause: d.Cause, Source: d.source}}
+			r := record[T]{Change: Change[T]{Key: key, Cause: d.Cause, Source: d.source}, hash: deltas[0].hash}
 			switch {
 			case d.Type == DeltaDeleted:
 				r.Type, r.Old, r.FinalStateUnknown = Deleted, finalState(d, old), d.FinalStateUnknown

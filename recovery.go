@@ -361,6 +361,9 @@ func newest(a, b string) string {
 
 // older reports whether version a is older than b; false where they cannot be compared.
 func older(a, b string) bool {
+	if len(a) > len(b) || len(a) == len(b) && a >= b { // nearly always, and this is done for each event
+		return false
+	}
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order < 0
 }

@@ -200,11 +200,13 @@ func (r *Reflector) consume(ctx context.Context, s *stream) error {
 		case err != nil:
 			return err
 		}
-		if err := r.event(ctx, s, event); err != nil {
-			return err
-		}
-		if s.events == 1 {
+		fresh := s.events == 0
+		err = r.events(ctx, s, event)
+		if fresh && s.events > 0 {
 			r.well(ctx)
+		}
+		if err != nil {
+			return err
 		}
 	}
 }
@@ -281,25 +283,31 @@ func (r *Reflector) event(ctx context.Context, s *stream, event watch.Event) err
 	if identified && r.alarming(event, m) {
 		return fmt.Errorf("%w: object %s at %s", errAlarm, JoinKey(m.GetNamespace(), m.GetName()), m.GetResourceVersion())
 	}
-	skipped := r.elsewhere(event.Object)
-	if skipped {
-		if err := r.pushOut(ctx, event.Type, m); err != nil {
-			return err
-		}
-	} else if err := r.noted(ctx, r.target.apply(ctx, event.Type, event.Object)); err != nil {
-		if !r.skips(ctx, event.Object, err) {
-			return err
-		}
-		skipped = true
+	if !r.elsewhere(event.Object) {
+		return r.applied(ctx, s, event, r.target.apply(ctx, event.Type, event.Object))
+	}
+	if err := r.pushOut(ctx, event.Type, m); err != nil {
+		return err
 	}
 	s.saw()
+	return r.moved(ctx, event, m, true)
+}
+
+// applied draws the conclusions from an event that was handed on, to which the sink said err.
+func (r *Reflector) applied(ctx context.Context, s *stream, event watch.Event, err error) error {
+	err = r.noted(ctx, err)
+	if err != nil && !r.skips(ctx, event.Object, err) {
+		return err
+	}
+	s.saw()
+	m, identified := event.Object.(metav1.Object)
 	if !identified {
 		return nil
 	}
-	if !skipped {
+	if err == nil {
 		r.report.applied(m)
 	}
-	return r.moved(ctx, event, m, skipped)
+	return r.moved(ctx, event, m, err != nil)
 }
 
 // skips decides about an object of an event that was not applied, and reports whether the

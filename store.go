@@ -4,6 +4,7 @@ package informer
 
 import (
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"maps"
 	"reflect"
@@ -239,19 +240,20 @@ func (v view[T]) HasSynced() bool { return v.s.HasSynced() }
 // handlers have seen of it.
 func (v view[T]) Synced() <-chan struct{} { return v.s.Synced() }
 
-// lookup is Get with the UID as the source sent it.
-func (v view[T]) lookup(key string) (obj T, uid types.UID, ok bool) {
-	s := v.s
-	s.mu.RLock()
-	id, ok := s.table.Find(key)
-	if !ok {
-		s.mu.RUnlock()
-		return obj, "", false
+// seek returns the object with the key of a delta, its UID as the source sent it, and its
+// place; without one, the place is the delta's. The caller holds w. The delta may be read by
+// the queue meanwhile, so nothing is noted in it.
+func (s *state[T]) seek(d *Delta[T]) (obj T, uid types.UID, id uint32, ok bool) {
+	hash := d.hash
+	if hash == 0 {
+		hash = s.table.Hash(d.Key)
 	}
-	obj, note := s.table.Object(id), s.table.Note(id)
-	s.mu.RUnlock()
-	_, uid = identity(obj, note)
-	return obj, uid, true
+	if id, ok = s.table.FindHinted(d.Key, hash, d.hint); !ok {
+		return obj, "", d.hint, false
+	}
+	obj = s.table.Object(id)
+	_, uid = identity(obj, s.table.Note(id))
+	return obj, uid, id, true
 }
 
 // sourceOf returns the source of the object with the key; "" if there is but one.
@@ -300,6 +302,34 @@ func (v view[T]) internKey(namespace, name string) (key string, ok bool) {
 		return "", false
 	}
 	return s.table.Key(id), true
+}
+
+// keySeed implements keyPlaces.
+func (v view[T]) keySeed() maphash.Seed {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	return v.s.table.Seed()
+}
+
+// locate implements keyPlaces. The lock is taken once a run, and one look at the table waits
+// for memory while the next is under way.
+func (v view[T]) locate(r *run[T]) {
+	s := v.s
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for n := range r.deltas {
+		d, ok := &r.deltas[n], false
+		if d.Key != "" {
+			d.hash = s.table.Hash(d.Key)
+			d.hint, _ = s.table.FindHashed(d.Key, d.hash)
+			continue
+		}
+		text := r.key(n)
+		d.hash = s.table.HashBytes(text)
+		if d.hint, ok = s.table.FindHashedBytes(text, d.hash); ok {
+			d.Key = s.table.Key(d.hint)
+		}
+	}
 }
 
 // appendKey is JoinKey without a new string.

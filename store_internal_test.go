@@ -134,10 +134,10 @@ func TestStoreEntriesAreOfOneMoment(t *testing.T) {
 			for range entries {
 				break
 			}
-			if obj, uid, ok := s.lookup("ns/b"); !ok || uid != "u-b" || obj.ResourceVersion != "4" {
+			if obj, uid, _, ok := s.s.seek(&Delta[storeItem]{Key: "ns/b"}); !ok || uid != "u-b" || obj.ResourceVersion != "4" {
 				t.Errorf("lookup: %v %q %v", obj, uid, ok)
 			}
-			if _, _, ok := s.lookup("ns/a"); ok {
+			if _, _, _, ok := s.s.seek(&Delta[storeItem]{Key: "ns/a"}); ok {
 				t.Error("lookup finds what was deleted")
 			}
 		})

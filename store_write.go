@@ -105,8 +105,13 @@ func (s *state[T]) applyBatch(b batch[T]) error {
 	}
 	var failed []error
 	ops := slices.Grow(s.scratch.ops[:0], b.len())
+	n := 0
 	for deltas := range b.all {
 		op, ok, err := s.fold(deltas)
+		if b.hints != nil {
+			op.Hint = b.hints[n]
+			n++
+		}
 		if err != nil {
 			failed = append(failed, err)
 		} else if ok {
@@ -291,10 +296,14 @@ func (s *state[T]) fold(deltas Deltas[T]) (op dense.Op[T], ok bool, err error) {
 	if last == nil {
 		return op, false, nil
 	}
+	hash, hint := deltas[0].hash, deltas[0].hint
 	if last.Type == DeltaDeleted {
 		return dense.Op[T]{Key: last.Key, Delete: true}, true, nil
 	}
-	r := received[T]{key: last.Key, version: last.ResourceVersion, uid: last.UID, source: last.source, obj: last.Object}
+	if last.own && last.source == "" {
+		return dense.Op[T]{Key: last.Key, Hash: hash, Hint: hint, Object: last.Object}, true, nil
+	}
+	r := received[T]{key: last.Key, id: hint, version: last.ResourceVersion, uid: last.UID, source: last.source, obj: last.Object}
 	if _, err := accessor(last.Object); err == errNilObject {
 		return op, false, r.failure(err)
 	}

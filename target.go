@@ -22,6 +22,7 @@ import (
 // identity, or no object at all), a *sinkError, or an *indexFailure (it was applied).
 type target interface {
 	apply(ctx context.Context, event watch.EventType, obj runtime.Object) error
+	applyRun(ctx context.Context, events []watch.Event) (done int, err error)
 	begin(ctx context.Context, scope *rescope) (staging, error)
 	beginVerify(ctx context.Context) (staging, error)
 	bookmark(ctx context.Context, resourceVersion string) error
@@ -56,6 +57,10 @@ type typedTarget[T Object] struct {
 	byName func(key string) (resourceVersion string, uid types.UID, ok bool)
 	// ownKeys says that the sink's keys cannot be told from an object's identity alone.
 	ownKeys bool
+	exact   bool // whatever is a T, and has a name, is an object of the collection
+
+	runs runTaker[T] // nil where the sink takes events one by one
+	run  run[T]      // memory of applyRun
 }
 
 // nameKeeper is a Sink that can be asked by key. Where its keys are not those of KeyOf, an
@@ -70,6 +75,8 @@ func newTarget[T Object](sink Sink[T], example Object) *typedTarget[T] {
 	if u, ok := example.(*unstructured.Unstructured); ok {
 		t.kind = u.GroupVersionKind()
 	}
+	t.runs, _ = sink.(runTaker[T])
+	t.exact = exactly(reflect.TypeFor[T]())
 	switch s := sink.(type) {
 	case Identifier[T]:
 		t.identify = s.Identity
@@ -84,6 +91,16 @@ func newTarget[T Object](sink Sink[T], example Object) *typedTarget[T] {
 		}
 	}
 	return t
+}
+
+// exactly reports whether the type alone says that something is an object of a collection.
+func exactly(t reflect.Type) bool {
+	switch t {
+	case reflect.TypeFor[*unstructured.Unstructured](), reflect.TypeFor[*metav1.Table](),
+		reflect.TypeFor[*metav1.Status](), reflect.TypeFor[*Undecodable]():
+		return false
+	}
+	return t.Kind() == reflect.Pointer
 }
 
 // name is the default name of a reflector: the type that it expects.

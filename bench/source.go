@@ -21,6 +21,7 @@ import (
 type memorySource struct {
 	items  []*corev1.Pod
 	events chan watch.Event
+	open   chan struct{} // the watch is not answered before it is closed; nil: at once
 }
 
 func (m *memorySource) list(context.Context, metav1.ListOptions) (runtime.Object, error) {
@@ -31,7 +32,14 @@ func (m *memorySource) list(context.Context, metav1.ListOptions) (runtime.Object
 	return list, nil
 }
 
-func (m *memorySource) watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
+func (m *memorySource) watch(ctx context.Context, _ metav1.ListOptions) (watch.Interface, error) {
+	if m.open != nil {
+		select {
+		case <-m.open:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 	return m, nil
 }
 

@@ -57,6 +57,7 @@ type Note struct {
 // Op puts an object, or deletes one.
 type Op[T any] struct {
 	Key    string
+	Hash   uint32 // of the key; 0: not known
 	Hint   uint32 // id that the key may have; 0 is none too
 	Object T
 	Note   *Note      // nil: none
@@ -94,7 +95,11 @@ func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
 
 // FindBytes is Find for a key that is not worth a string yet.
 func (t *Table[T]) FindBytes(key []byte) (id uint32, ok bool) {
-	hash := uint32(maphash.Bytes(t.seed, key))
+	return t.FindHashedBytes(key, t.HashBytes(key))
+}
+
+// FindHashedBytes is FindBytes for a key whose hash is known.
+func (t *Table[T]) FindHashedBytes(key []byte, hash uint32) (id uint32, ok bool) {
 	for id, at, ok := t.ids.next(hash, hash); ok; id, at, ok = t.ids.next(hash, at+1) {
 		if t.keys.at(id) == string(key) {
 			return id, true
@@ -147,7 +152,7 @@ func (t *Table[T]) Delete(key string) {
 func (t *Table[T]) put(op *Op[T]) {
 	id := op.Hint
 	if !t.keys.has(id) || t.keys.at(id) != op.Key {
-		id = t.idFor(op.Key)
+		id = t.idFor(op.Key, op.Hash)
 	}
 	if id == t.objects.next() {
 		t.objects.push(op.Object, t.epochs[objects])
@@ -160,9 +165,12 @@ func (t *Table[T]) put(op *Op[T]) {
 	}
 }
 
-// idFor returns the id of the key, the next one for a new key, which it adds.
-func (t *Table[T]) idFor(key string) uint32 {
-	hash := t.hash(key)
+// idFor returns the id of the key, the next one for a new key, which it adds. The hash is 0
+// if it is not known.
+func (t *Table[T]) idFor(key string, hash uint32) uint32 {
+	if hash == 0 {
+		hash = t.hash(key)
+	}
 	id, ok := t.find(key, hash)
 	if !ok {
 		id = t.keys.next()

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dense
+
+import "hash/maphash"
+
+// A queue before the table hashes its keys as the table does, so that it is done once.
+
+// Seed is that of the hashes of keys, as long as the table and its forks live.
+func (c *clock) Seed() maphash.Seed { return c.seed }
+
+// Hash returns the hash of a key.
+func (c *clock) Hash(key string) uint32 { return c.hash(key) }
+
+// HashBytes is Hash for a key that is not worth a string yet.
+func (c *clock) HashBytes(key []byte) uint32 { return uint32(maphash.Bytes(c.seed, key)) }
+
+// FindHashed is Find for a key whose hash is known.
+func (t *Table[T]) FindHashed(key string, hash uint32) (id uint32, ok bool) { return t.find(key, hash) }
+
+// FindHinted is FindHashed for a key that may be at an id.
+func (t *Table[T]) FindHinted(key string, hash, id uint32) (uint32, bool) {
+	if t.keys.has(id) && t.keys.at(id) == key {
+		return id, true
+	}
+	return t.find(key, hash)
+}
