@@ -52,17 +52,19 @@ func grow(n int) (all []grown, bytes float64) {
 	ours := ourStore(pods, byNamespace, byNode)
 	bytes = (live() - before) / float64(n)
 	theirs := theirStore(pods, byNamespace, byNode)
-	p := &pair{n: n, ours: ours, theirs: theirs, next: next}
+	p := &pair{n: n, ours: ours, theirs: theirs, states: [2][]*corev1.Pod{pods, next}}
 	return append([]grown{sync}, p.grown(runs)...), bytes
 }
 
 func (p *pair) grown(runs int) []grown {
 	calls := min(p.n, 50_000)
-	turn := 0 // another part of the objects each time
 	update := grown{work: "update"}
-	update.ours, update.theirs = medians(runs,
-		func() float64 { turn += calls; return perCall(calls, p.updateOurs(turn)) },
-		func() float64 { turn += calls; return perCall(calls, p.updateTheirs(turn)) })
+	scattered := operation{
+		calls: calls, goroutines: 1,
+		ours:   func(i int) { must(p.ours.Update(context.Background(), p.scattered(i))) },
+		theirs: func(i int) { must(p.theirs.Update(p.scattered(i))) },
+	}
+	update.ours, update.theirs = medians(runs, scattered.measure(scattered.ours), scattered.measure(scattered.theirs))
 	list := grown{work: "list"}
 	repeat := max(1, 100_000/p.n)
 	list.ours, list.theirs = medians(runs,
@@ -79,16 +81,6 @@ func (p *pair) grown(runs int) []grown {
 		})
 	return []grown{update, list, index}
 }
-
-func (p *pair) updateOurs(from int) func(i int) {
-	return func(i int) { must(p.ours.Update(context.Background(), p.at(from+i))) }
-}
-
-func (p *pair) updateTheirs(from int) func(i int) {
-	return func(i int) { must(p.theirs.Update(p.at(from + i))) }
-}
-
-func (p *pair) at(i int) *corev1.Pod { return p.next[scattered(i, p.n)] }
 
 // binaryRows builds the smallest useful program of each side, stripped.
 func binaryRows(scale) ([]row, error) {

@@ -108,20 +108,29 @@ type pair struct {
 	ours   *informer.Store[*corev1.Pod]
 	theirs cache.Indexer
 	keys   []string // scattered, strings of their own
-	next   []*corev1.Pod
+	states [2][]*corev1.Pod
 }
 
 func newPair(n int) *pair {
 	pods := barePods(n, 1)
 	p := &pair{
 		n: n, ours: ourStore(pods, byNamespace, byNode), theirs: theirStore(pods, byNamespace, byNode),
-		next: barePods(n, 2*n),
+		states: [2][]*corev1.Pod{pods, barePods(n, 2*n)},
 	}
 	for i := range n {
 		pod := pods[scattered(i, n)]
 		p.keys = append(p.keys, pod.Namespace+"/"+pod.Name)
 	}
 	return p
+}
+
+// update returns the object of update i: its other state in every second pass over all
+// objects, so that an update always replaces one object by another.
+func (p *pair) update(i int) *corev1.Pod { return p.states[(i/p.n+1)%2][i%p.n] }
+
+// scattered is update with no two neighbours in a row.
+func (p *pair) scattered(i int) *corev1.Pod {
+	return p.states[(i/p.n+1)%2][scattered(i%p.n, p.n)]
 }
 
 // operation is one call of each side.
@@ -158,13 +167,13 @@ func (p *pair) operations() []operation {
 		byIndex(byNamespace, "namespace-3", 0.12), byIndex(byNode, "node-7", 0.12),
 		{
 			work: "store: update with 2 indexes", goal: 0.5, calls: 20_000, goroutines: 1,
-			ours:   func(i int) { must(p.ours.Update(ctx, p.next[i%p.n])) },
-			theirs: func(i int) { must(p.theirs.Update(p.next[i%p.n])) },
+			ours:   func(i int) { must(p.ours.Update(ctx, p.update(i))) },
+			theirs: func(i int) { must(p.theirs.Update(p.update(i))) },
 		},
 		{
 			work: "store: update with 2 indexes, objects scattered in memory", goal: 0.5, calls: 20_000, goroutines: 1,
-			ours:   func(i int) { must(p.ours.Update(ctx, p.next[scattered(i, p.n)])) },
-			theirs: func(i int) { must(p.theirs.Update(p.next[scattered(i, p.n)])) },
+			ours:   func(i int) { must(p.ours.Update(ctx, p.scattered(i))) },
+			theirs: func(i int) { must(p.theirs.Update(p.scattered(i))) },
 		},
 	}
 }
@@ -244,8 +253,8 @@ func (l *listed) run(period time.Duration, list func(), update func(i int)) {
 func listerRows(s scale, p *pair) []row {
 	var ours, theirs listed
 	for range s.runs {
-		ours.run(s.listing, func() { p.ours.List() }, func(i int) { must(p.ours.Update(context.Background(), p.next[scattered(i, p.n)])) })
-		theirs.run(s.listing, func() { p.theirs.List() }, func(i int) { must(p.theirs.Update(p.next[scattered(i, p.n)])) })
+		ours.run(s.listing, func() { p.ours.List() }, func(i int) { must(p.ours.Update(context.Background(), p.scattered(i))) })
+		theirs.run(s.listing, func() { p.theirs.List() }, func(i int) { must(p.theirs.Update(p.scattered(i))) })
 	}
 	work := fmt.Sprintf("store: 4 goroutines list %s without pause, ", thousands(p.n))
 	return []row{
