@@ -114,6 +114,7 @@ func (x indexer[T]) call(key string, obj T) (values []string, err error) {
 type scratch[T any] struct {
 	ops    []dense.Op[T]
 	values [][]string
+	key    []byte
 }
 
 const maxScratch = 1024 // more is left to the garbage collector
@@ -141,15 +142,19 @@ func (s *state[T]) fillValues(ops []dense.Op[T]) error {
 	return errors.Join(failed...)
 }
 
-// release forgets objects and values, and keeps the memory if it is little.
-func (c *scratch[T]) release(ops []dense.Op[T]) {
-	clear(ops)
+// forgetValues keeps the memory if it is little.
+func (c *scratch[T]) forgetValues() {
 	clear(c.values)
+	if cap(c.values) > maxScratch {
+		c.values = nil
+	}
+}
+
+// forgetOps keeps the memory if it is little.
+func (c *scratch[T]) forgetOps(ops []dense.Op[T]) {
+	clear(ops)
 	c.ops = ops[:0]
 	if cap(c.ops) > maxScratch {
 		c.ops = nil
-	}
-	if cap(c.values) > maxScratch {
-		c.values = nil
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/informerkit/informer/internal/dense"
 
@@ -21,7 +22,7 @@ type view[T any] struct{ s *state[T] }
 
 // state is what a store and its views share. The table is dense columns in chunks that
 // the writer copies only if a reader froze them since: a list of any size takes the
-// readers' lock for as long as one Get does.
+// readers' lock for no longer than one Get does, and as a rule not at all.
 type state[T any] struct {
 	*syncSignal
 	keyFunc   KeyFunc[T] // nil: KeyOf, without a new string for each look
@@ -38,6 +39,15 @@ type state[T any] struct {
 	table   *dense.Table[T]
 	indexes map[string]int // number of the index; replaced, never changed
 	version string
+
+	list atomic.Pointer[list[T]] // of the present state, if there is one; changed under mu
+}
+
+// list is what List copies. A writer that finds the last one used publishes the next one
+// with its change, so that lists without pause take no lock and hold up no writer.
+type list[T any] struct {
+	objects dense.Frozen[T]
+	used    atomic.Bool
 }
 
 // View is a read-only view of a Store. It is a small value; copy it. It comes from
@@ -133,10 +143,19 @@ func (v view[T]) Keys() []string {
 
 // List returns all objects, in no order. The slice is the caller's, the objects are shared.
 func (v view[T]) List() []T {
-	v.s.mu.RLock()
-	objects := v.s.table.Objects()
-	v.s.mu.RUnlock()
-	return objects.Collect()
+	l := v.s.list.Load()
+	if l == nil {
+		l = &list[T]{}
+		v.s.mu.RLock()
+		l.objects = v.s.table.Objects()
+		v.s.list.Store(l)
+		v.s.mu.RUnlock()
+	}
+	if !l.used.Load() {
+		l.used.Store(true)
+	}
+	l.objects.Provide()
+	return l.objects.Collect()
 }
 
 // All yields keys and objects, in no order, as they were when the loop began. No lock is
@@ -196,12 +215,13 @@ func selectFrom[T, E any](s *state[T], index, value string, of func(*dense.Table
 		return nil, unknownIndex(index, known)
 	}
 	found := of(s.table, number, value)
-	if found.Small() {
-		defer s.mu.RUnlock()
+	if !found.Small() {
+		s.mu.RUnlock()
 		return found.Collect(), nil
 	}
+	all := found.Collect()
 	s.mu.RUnlock()
-	return found.Collect(), nil
+	return all, nil
 }
 
 // IndexValues returns the values under which the index files at least one object, in no order.
@@ -337,34 +357,6 @@ func appendKey(to []byte, namespace, name string) []byte {
 	to = append(to, namespace...)
 	to = append(to, '/')
 	return append(to, name...)
-}
-
-// stored is an object in the store.
-type stored[T any] struct {
-	key string
-	obj T
-	uid types.UID // as the source sent it
-}
-
-// entries takes the objects of this moment and yields them later; that costs a late
-// handler nothing while it waits for its turn.
-func (v view[T]) entries() iter.Seq[stored[T]] {
-	v.s.mu.RLock()
-	keys, objects, notes := v.s.table.Keys(), v.s.table.Objects(), v.s.table.Notes()
-	v.s.mu.RUnlock()
-	return func(yield func(stored[T]) bool) {
-		for i := range keys.Len() {
-			e := stored[T]{key: keys.At(i), obj: objects.At(i)}
-			var note *dense.Note
-			if notes.Len() > 0 {
-				note = notes.At(i)
-			}
-			_, e.uid = identity(e.obj, note)
-			if !yield(e) {
-				return
-			}
-		}
-	}
 }
 
 // identity returns version and UID as the source sent them: the object's own, unless the

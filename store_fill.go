@@ -2,11 +2,7 @@
 
 package informer
 
-import (
-	"errors"
-
-	"github.com/informerkit/informer/internal/dense"
-)
+import "errors"
 
 // fillChunk is how many objects of a first list are put in at once: their ops and values are
 // all the memory that it takes beside the table.
@@ -42,9 +38,11 @@ func (s *state[T]) fill(b batch[T]) error {
 	if version == "" {
 		version = s.version
 	}
-	s.mu.Lock()
+	s.lock()
 	s.table, s.version = table, version
+	s.list.Store(nil)
 	s.mu.Unlock()
-	s.scratch.release([]dense.Op[T](ops))
+	s.scratch.forgetValues()
+	s.scratch.forgetOps(ops)
 	return errors.Join(failed...)
 }

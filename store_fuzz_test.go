@@ -158,8 +158,8 @@ func FuzzStore(f *testing.F) {
 // TestStoreFrozenStates keeps what readers took, and compares it after many more writes.
 func TestStoreFrozenStates(t *testing.T) {
 	type frozen struct {
-		entries []stored[string]
-		later   func(func(stored[string]) bool)
+		state snapshot[string]
+		want  []snapped[string]
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	s, m := newWordStore(), storeModel{}
@@ -170,14 +170,21 @@ func TestStoreFrozenStates(t *testing.T) {
 			m.replace(t, s, uint64(i))
 		}
 		if i%37 == 0 {
-			entries := s.entries()
-			kept = append(kept, frozen{slices.Collect(entries), entries})
+			state := snapshotOf(s.view)
+			kept = append(kept, frozen{state, readAll(state)})
 		}
 	}
 	for i, f := range kept {
-		if now := slices.Collect(f.later); !slices.Equal(now, f.entries) {
+		if now := readAll(f.state); !slices.Equal(now, f.want) {
 			t.Fatalf("state %d has changed since it was taken", i)
 		}
 	}
 	compareStore(t, s, m)
+}
+
+func readAll[T any](state snapshot[T]) (all []snapped[T]) {
+	for obj, ok := state.next(); ok; obj, ok = state.next() {
+		all = append(all, obj)
+	}
+	return all
 }

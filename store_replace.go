@@ -72,7 +72,8 @@ func (r *storeReplacement[T]) Put(obj T) error {
 	if r.staged == nil {
 		return errReplaced
 	}
-	item, err := r.s.receive(obj)
+	item := received[T]{obj: obj}
+	err := r.s.receive(&item)
 	if err == nil {
 		err = r.s.change(&item)
 	}
@@ -93,8 +94,8 @@ func (r *storeReplacement[T]) Remove(obj T) error {
 	if r.staged == nil {
 		return errReplaced
 	}
-	item, err := r.s.receive(obj)
-	if err != nil {
+	item := received[T]{obj: obj}
+	if err := r.s.receive(&item); err != nil {
 		return err
 	}
 	if id, ok := r.staged.Find(item.key); ok && !differ(r.staged.Object(id).uid, item.uid) {
@@ -144,7 +145,9 @@ func (r *storeReplacement[T]) commit(version string) error {
 	ops := r.missing(r.changed())
 	r.note(ops)
 	r.staged = nil
-	return r.s.commit(ops, version)
+	err := r.s.commit(ops, version)
+	r.s.scratch.forgetOps(ops)
+	return err
 }
 
 // note writes down what a commit is about to change.

@@ -34,15 +34,16 @@ func (s *Store[T]) Delete(_ context.Context, obj T) error {
 	c := s.s
 	c.w.Lock()
 	defer c.w.Unlock()
-	r, err := c.receive(obj)
-	if err != nil {
+	r := received[T]{obj: obj}
+	if err := c.receive(&r); err != nil {
 		return err
 	}
-	ops := c.scratch.ops[:0]
-	if !c.anotherUID(r.key, r.uid) {
-		ops = append(ops, dense.Op[T]{Key: r.key, Delete: true})
+	version := c.after(r.version)
+	if c.anotherUID(r.key, r.uid) {
+		return c.commit(nil, version)
 	}
-	return c.commit(ops, c.after(r.version))
+	one := [1]dense.Op[T]{{Key: r.key, Hint: r.id, Delete: true}}
+	return c.commit(one[:], version)
 }
 
 // lose removes the object under the key of obj, whatever its UID.
@@ -50,11 +51,12 @@ func (s *Store[T]) lose(_ context.Context, obj T) error {
 	c := s.s
 	c.w.Lock()
 	defer c.w.Unlock()
-	r, err := c.receive(obj)
-	if err != nil {
+	r := received[T]{obj: obj}
+	if err := c.receive(&r); err != nil {
 		return err
 	}
-	return c.commit(append(c.scratch.ops[:0], dense.Op[T]{Key: r.key, Delete: true}), c.version)
+	one := [1]dense.Op[T]{{Key: r.key, Hint: r.id, Delete: true}}
+	return c.commit(one[:], c.version)
 }
 
 // Apply puts in what the deltas of one key come to, all at once, or removes the object.
@@ -125,6 +127,7 @@ func (s *state[T]) applyBatch(b batch[T]) error {
 	if err := s.commit(ops, version); err != nil {
 		failed = append(failed, err)
 	}
+	s.scratch.forgetOps(ops)
 	return errors.Join(failed...)
 }
 
@@ -155,35 +158,38 @@ type received[T any] struct {
 	uid     types.UID
 	source  string // of a union; otherwise ""
 	obj     T
+	own     bool // the object says version and UID itself
 }
 
 func (s *state[T]) put(obj T) error {
 	s.w.Lock()
 	defer s.w.Unlock()
-	r, err := s.receive(obj)
+	r := received[T]{obj: obj}
+	err := s.receive(&r)
 	if err == nil {
 		err = s.change(&r)
 	}
 	if err != nil {
 		return err
 	}
-	return s.commit(append(s.scratch.ops[:0], s.op(&r)), s.after(r.version))
+	one := [1]dense.Op[T]{s.op(&r)}
+	return s.commit(one[:], s.after(r.version))
 }
 
 // receive takes key, version and UID from an object as it came.
-func (s *state[T]) receive(obj T) (received[T], error) {
-	r := received[T]{obj: obj}
-	m, err := accessor(obj)
+func (s *state[T]) receive(r *received[T]) error {
+	m, err := accessor(r.obj)
 	if err == errNilObject {
-		return r, &ObjectError{Err: err}
+		return &ObjectError{Err: err}
 	}
 	if err == nil {
 		r.version, r.uid = m.GetResourceVersion(), m.GetUID()
 	}
-	if r.key, r.id, err = s.keyOf(obj, m); err != nil {
-		return r, r.failure(err)
+	r.own = true
+	if r.key, r.id, err = s.keyOf(r.obj, m); err != nil {
+		return r.failure(err)
 	}
-	return r, nil
+	return nil
 }
 
 func (r *received[T]) failure(err error) error {
@@ -205,8 +211,8 @@ func (s *state[T]) keyOf(obj T, m metav1.Object) (key string, id uint32, err err
 	case m.GetNamespace() == "":
 		return m.GetName(), 0, nil
 	}
-	var buf [256]byte
-	text := appendKey(buf[:0], m.GetNamespace(), m.GetName())
+	s.scratch.key = appendKey(s.scratch.key[:0], m.GetNamespace(), m.GetName())
+	text := s.scratch.key
 	if id, ok := s.table.FindBytes(text); ok {
 		return s.table.Key(id), id, nil
 	}
@@ -234,12 +240,15 @@ func (s *state[T]) change(r *received[T]) error {
 	if before != nil && after != nil && (after.GetNamespace() != namespace || after.GetName() != name) {
 		return r.failure(errRenamed)
 	}
-	r.obj = obj
+	r.obj, r.own = obj, false
 	return nil
 }
 
 func (s *state[T]) op(r *received[T]) dense.Op[T] {
-	note := noteOf(r.obj, r.version, r.uid)
+	var note *dense.Note
+	if !r.own {
+		note = noteOf(r.obj, r.version, r.uid)
+	}
 	switch {
 	case r.source == "":
 	case note != nil:
@@ -349,22 +358,49 @@ const (
 // functions; the change is done all the same.
 func (s *state[T]) commit(ops []dense.Op[T], version string) error {
 	err := s.fillValues(ops)
-	large := len(ops) > max(maxInPlace, s.table.Len()/perChunk)
-	if large || s.table.NeedsRoom(ops) {
-		fork := s.table.Fork()
+	table, next := s.table, s.nextList()
+	large := len(ops) > max(maxInPlace, table.Len()/perChunk)
+	swaps := !large && table.Plan(ops)
+	aside := large || !swaps && table.NeedsRoom(ops)
+	if aside {
+		table = table.Fork()
 		if !large {
-			fork.MakeRoom(ops)
+			table.MakeRoom(ops)
 		}
-		fork.Apply(ops)
-		s.mu.Lock()
-		s.table, s.version = fork, version
-		s.mu.Unlock()
-	} else {
-		s.mu.Lock()
-		s.table.Apply(ops)
-		s.version = version
-		s.mu.Unlock()
+		table.Apply(ops)
 	}
-	s.scratch.release(ops)
+	s.lock()
+	switch {
+	case swaps:
+		table.Swap(ops)
+	case !aside:
+		table.Apply(ops)
+	}
+	s.table, s.version = table, version
+	if next != nil {
+		next.objects = table.Objects()
+	}
+	s.list.Store(next)
+	s.mu.Unlock()
+	s.scratch.forgetValues()
 	return err
+}
+
+// nextList returns memory for the list of the next state, if the present one was used.
+func (s *state[T]) nextList() *list[T] {
+	if l := s.list.Load(); l == nil || !l.used.Load() {
+		return nil
+	}
+	return &list[T]{}
+}
+
+// lock locks mu for a writer. A reader holds it for less than it takes to park and to be
+// woken, behind others with time slices of 10 ms, so a few attempts come first.
+func (s *state[T]) lock() {
+	for range 100 {
+		if s.mu.TryLock() {
+			return
+		}
+	}
+	s.mu.Lock()
 }

@@ -22,8 +22,8 @@ type grown struct {
 
 // growthRows compares what an object costs among few and among many.
 func growthRows(s scale) ([]row, error) {
-	few, fewBytes := grow(s.small)
-	many, manyBytes := grow(s.large)
+	few, fewBytes := grow(s.runs, s.small)
+	many, manyBytes := grow(s.runs, s.large)
 	span := fmt.Sprintf("from %s to %s objects: ", thousands(s.small), thousands(s.large))
 	rows := []row{{Work: span + "bytes an object, ours of many to ours of few", Ours: manyBytes / fewBytes}}
 	rows[0] = within(1.2, rows[0])
@@ -36,59 +36,56 @@ func growthRows(s scale) ([]row, error) {
 	return rows, nil
 }
 
-func grow(n int) (all []grown, bytes float64) {
-	const runs = 5
+func grow(runs, n int) (all []grown, bytes float64) {
 	pods, next := barePods(n, 1), barePods(n, 2*n)
 	each := func(took float64) float64 { return took / float64(n) }
 	sync := grown{work: "sync"}
 	sync.ours, sync.theirs = medians(runs,
 		func() float64 {
-			return each(perCall(1, func(int) { runtime.KeepAlive(ourStore(pods, byNamespace, byNode)) }))
+			return each(alone(1, func(int) { runtime.KeepAlive(ourStore(pods, byNamespace, byNode)) }))
 		},
 		func() float64 {
-			return each(perCall(1, func(int) { runtime.KeepAlive(theirStore(pods, byNamespace, byNode)) }))
+			return each(alone(1, func(int) { runtime.KeepAlive(theirStore(pods, byNamespace, byNode)) }))
 		})
 	before := live()
 	ours := ourStore(pods, byNamespace, byNode)
 	bytes = (live() - before) / float64(n)
 	theirs := theirStore(pods, byNamespace, byNode)
-	p := &pair{n: n, ours: ours, theirs: theirs, next: next}
+	p := &pair{n: n, ours: ours, theirs: theirs, states: [2][]*corev1.Pod{pods, next}}
 	return append([]grown{sync}, p.grown(runs)...), bytes
 }
 
+// grown measures what only becomes dearer because there is more memory to wait for; the
+// runs are short and many, and each goes on where the one before has ended.
 func (p *pair) grown(runs int) []grown {
-	calls := min(p.n, 50_000)
-	turn := 0 // another part of the objects each time
-	update := grown{work: "update"}
-	update.ours, update.theirs = medians(runs,
-		func() float64 { turn += calls; return perCall(calls, p.updateOurs(turn)) },
-		func() float64 { turn += calls; return perCall(calls, p.updateTheirs(turn)) })
-	list := grown{work: "list"}
-	repeat := max(1, 100_000/p.n)
-	list.ours, list.theirs = medians(runs,
-		func() float64 { runtime.GC(); return perCall(repeat, func(int) { p.ours.List() }) / float64(p.n) },
-		func() float64 { runtime.GC(); return perCall(repeat, func(int) { p.theirs.List() }) / float64(p.n) })
-	index := grown{work: "index reads"}
-	of := float64(p.count(byNode, "node-7"))
-	index.ours, index.theirs = medians(runs,
-		func() float64 {
-			return perCall(500, func(i int) { _, _ = p.ours.ByIndex(byNode, node(i, p.n)) }) / of
-		},
-		func() float64 {
-			return perCall(500, func(i int) { _, _ = p.theirs.ByIndex(byNode, node(i, p.n)) }) / of
-		})
-	return []grown{update, list, index}
+	nodes := make([]string, max(p.n/perNode, 1))
+	for i := range nodes {
+		nodes[i] = node(scattered(i, len(nodes)), p.n)
+	}
+	update := operation{
+		work: "update", calls: 2000, goroutines: 1,
+		ours:   func(i int) { must(p.ours.Update(context.Background(), p.scattered(i))) },
+		theirs: func(i int) { must(p.theirs.Update(p.scattered(i))) },
+	}
+	list := operation{
+		work: "list", calls: max(1, 20_000/p.n), goroutines: 1,
+		ours: func(int) { p.ours.List() }, theirs: func(int) { p.theirs.List() },
+	}
+	index := operation{
+		work: "index reads", calls: 20, goroutines: 1,
+		ours:   func(i int) { _, _ = p.ours.ByIndex(byNode, nodes[i%len(nodes)]) },
+		theirs: func(i int) { _, _ = p.theirs.ByIndex(byNode, nodes[i%len(nodes)]) },
+	}
+	var all []grown
+	for _, o := range []operation{update, list, index} {
+		g := grown{work: o.work}
+		runtime.GC()
+		g.ours, g.theirs = medians(4*runs+1, o.measure(o.ours), o.measure(o.theirs))
+		all = append(all, g)
+	}
+	all[1].ours, all[1].theirs = all[1].ours/float64(p.n), all[1].theirs/float64(p.n)
+	return all
 }
-
-func (p *pair) updateOurs(from int) func(i int) {
-	return func(i int) { must(p.ours.Update(context.Background(), p.at(from+i))) }
-}
-
-func (p *pair) updateTheirs(from int) func(i int) {
-	return func(i int) { must(p.theirs.Update(p.at(from + i))) }
-}
-
-func (p *pair) at(i int) *corev1.Pod { return p.next[scattered(i, p.n)] }
 
 // binaryRows builds the smallest useful program of each side, stripped.
 func binaryRows(scale) ([]row, error) {

@@ -82,15 +82,6 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// perCall returns the mean time of n calls in nanoseconds.
-func perCall(n int, call func(i int)) float64 {
-	began := time.Now()
-	for i := range n {
-		call(i)
-	}
-	return float64(time.Since(began)) / float64(n)
-}
-
 // live returns the bytes of the heap that are in use.
 func live() float64 {
 	runtime.GC()

@@ -12,7 +12,8 @@
 //
 // A reader freezes columns under the reader's lock and reads them after it; the writer
 // then copies a chunk before it changes it for the first time. Each chunk carries the
-// epoch in which it was made or copied; freezing ends the epoch of its columns.
+// epoch in which it was made or copied; freezing ends the epoch of its columns. Plan
+// makes the copies that are due before the lock is taken, in memory that readers left.
 //
 // Concurrency: one writer at a time. Reads of a Table exclude its writer (the lock is
 // the caller's), except those of the writer itself; what is frozen needs no lock. A Fork

@@ -5,19 +5,19 @@ package dense
 // Objects freezes the objects.
 func (t *Table[T]) Objects() Frozen[T] {
 	t.freeze(1 << objects)
-	return Frozen[T]{t.objects}
+	return Frozen[T]{t.objects, t.plan.spares}
 }
 
 // Keys freezes the keys.
 func (t *Table[T]) Keys() Frozen[string] {
 	t.freeze(1 << keys)
-	return Frozen[string]{t.keys}
+	return Frozen[string]{v: t.keys}
 }
 
 // Notes freezes the notes; there are none, or one for each object, which may be nil.
 func (t *Table[T]) Notes() Frozen[*Note] {
 	t.freeze(1 << keys)
-	return Frozen[*Note]{t.notes}
+	return Frozen[*Note]{v: t.notes}
 }
 
 // Selection is what an index files under one value: the objects, or the keys. One that
@@ -73,15 +73,24 @@ func (s *Selection[E]) Collect() []E {
 		return nil
 	}
 	out := make([]E, n)
-	rest, column := out, s.column.chunks
+	rest := out
 	for i := range s.ids.chunks {
 		ids := s.ids.chunks[i].items
-		for j, id := range ids {
-			rest[j] = column[id>>chunkBits].items[id&chunkMask]
-		}
+		gather(rest, ids, s.column.chunks)
 		rest = rest[len(ids):]
 	}
 	return out
+}
+
+// gather copies the rows of a column; it is a function of its own so that the loop keeps
+// all it needs in registers.
+//
+//go:noinline
+func gather[E any](to []E, ids []uint32, column []chunk[E]) {
+	to = to[:len(ids)]
+	for i, id := range ids {
+		to[i] = column[id>>chunkBits].items[id&chunkMask]
+	}
 }
 
 // Values are the values of an index, frozen.

@@ -73,10 +73,13 @@ type Table[T any] struct {
 	objects vector[T]
 	notes   vector[*Note] // empty until the first note
 	indexes []*index
+	plan    plan[T]
 }
 
 // New returns an empty table.
-func New[T any]() *Table[T] { return &Table[T]{clock: clock{seed: maphash.MakeSeed()}} }
+func New[T any]() *Table[T] {
+	return &Table[T]{clock: clock{seed: maphash.MakeSeed()}, plan: plan[T]{spares: &spares[T]{}}}
+}
 
 // Len returns the number of objects.
 func (t *Table[T]) Len() int { return t.objects.len() }
@@ -85,8 +88,13 @@ func (t *Table[T]) Len() int { return t.objects.len() }
 func (t *Table[T]) Find(key string) (id uint32, ok bool) { return t.find(key, t.hash(key)) }
 
 func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
-	for id, at, ok := t.ids.next(hash, hash); ok; id, at, ok = t.ids.next(hash, at+1) {
-		if t.keys.at(id) == key {
+	cells := t.ids.cells
+	for at := hash; len(cells) > 0; at++ {
+		x := cells[at&uint32(len(cells)-1)]
+		if id = uint32(x) - 1; x == 0 {
+			break
+		}
+		if uint32(x>>32) == hash && t.keys.at(id) == key {
 			return id, true
 		}
 	}
@@ -100,8 +108,13 @@ func (t *Table[T]) FindBytes(key []byte) (id uint32, ok bool) {
 
 // FindHashedBytes is FindBytes for a key whose hash is known.
 func (t *Table[T]) FindHashedBytes(key []byte, hash uint32) (id uint32, ok bool) {
-	for id, at, ok := t.ids.next(hash, hash); ok; id, at, ok = t.ids.next(hash, at+1) {
-		if t.keys.at(id) == string(key) {
+	cells := t.ids.cells
+	for at := hash; len(cells) > 0; at++ {
+		x := cells[at&uint32(len(cells)-1)]
+		if id = uint32(x) - 1; x == 0 {
+			break
+		}
+		if uint32(x>>32) == hash && t.keys.at(id) == string(key) {
 			return id, true
 		}
 	}
@@ -134,6 +147,7 @@ func (t *Table[T]) Put(key string, obj T) {
 // Apply does what the ops say, in their order.
 func (t *Table[T]) Apply(ops []Op[T]) {
 	t.advance()
+	t.plan.install(&t.objects, t.epochs[objects])
 	for i := range ops {
 		if ops[i].Delete {
 			t.delete(ops[i].Key)
@@ -228,6 +242,7 @@ func (t *Table[T]) Fork() *Table[T] {
 		objects: t.objects,
 		notes:   t.notes,
 		indexes: make([]*index, len(t.indexes)),
+		plan:    plan[T]{spares: t.plan.spares},
 	}
 	for part := range f.epochs {
 		f.epochs[part]++
@@ -242,7 +257,11 @@ func (t *Table[T]) Fork() *Table[T] {
 // Renew returns an empty table with as many indexes, and room for n keys. It may take the
 // place of t, which it shares nothing with.
 func (t *Table[T]) Renew(n int) *Table[T] {
-	f := &Table[T]{clock: clock{seed: t.seed, epochs: t.epochs}, indexes: make([]*index, len(t.indexes))}
+	f := &Table[T]{
+		clock:   clock{seed: t.seed, epochs: t.epochs},
+		indexes: make([]*index, len(t.indexes)),
+		plan:    plan[T]{spares: t.plan.spares},
+	}
 	for part := range f.epochs {
 		f.epochs[part]++
 	}

@@ -143,13 +143,19 @@ func resized[E any](items []E, capacity int) []E {
 
 // Frozen is a column as it was at one moment. It stays valid for ever, and can be read
 // by any goroutine without a lock.
-type Frozen[E any] struct{ v vector[E] }
+type Frozen[E any] struct {
+	v      vector[E]
+	spares *spares[E] // nil: a writer has none
+}
 
 // Len returns the number of rows.
 func (f Frozen[E]) Len() int { return f.v.len() }
 
 // At returns row i, counted from 0 to Len.
 func (f Frozen[E]) At(i int) E { return f.v.chunks[i/chunkRows].items[i%chunkRows] }
+
+// Provide makes the memory that the next write needs for its copies of what is frozen.
+func (f Frozen[E]) Provide() { f.spares.leave(&f.v) }
 
 // Collect returns all rows in one new slice.
 func (f Frozen[E]) Collect() []E {

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package main
+
+import "time"
+
+var started = time.Now()
+
+// threadTime is wall time where there is no clock of a thread.
+func threadTime() time.Duration { return time.Since(started) }
