@@ -58,8 +58,8 @@ type member[T Object] struct {
 // Sources that are added afterwards leave it synced.
 //
 // A key belongs to the source that had it first. What another source sends under the same
-// key is reported once, kept aside, and takes the key when the first one has let go of it.
-// KeyPrefix tells the keys of sources apart.
+// key is reported once, to OnError and the log, kept aside, and takes the key when the first
+// one has let go of it; Status does not list it. KeyPrefix tells the keys of sources apart.
 //
 // It panics as New does, and if Options.Store holds objects, which are of no source.
 func NewUnion[T Object](options Options[T]) *Informer[T] {

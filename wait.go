@@ -22,11 +22,13 @@ const (
 type signal chan struct{}
 
 // WaitForSync waits until the first list is in the store and every handler was told of
-// it. Called before Run, it waits for that too.
+// it. Called before Run, it waits for that too. What has synced stays so: a handler that is
+// added afterwards is waited for by the Synced of its Registration.
 //
-// Errors: a *WaitError, of ctx, or of ErrStopped once Run has returned; with the last
-// failure of the source, and with the names of the source or of the handlers that are
-// late. ErrInHandler if ctx is that of a handler that has yet to be told.
+// Errors: none once it has synced. A *WaitError, of ctx, or of ErrStopped if Run has
+// returned before; with the last failure of the source, and with the names of the source or
+// of the handlers that are late. ErrInHandler if ctx is that of a handler that has yet to be
+// told.
 func (i *Informer[T]) WaitForSync(ctx context.Context) error {
 	if i.HasSynced() {
 		return nil

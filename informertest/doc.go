@@ -75,7 +75,7 @@
 //
 // Selectors are those of labels, and the fields metadata.name and metadata.namespace.
 // [Quirks] make the server an older or an odder one. There is no validation of content, no
-// patch, and no subresource.
+// patch, no subresource, and no discovery; encodings are JSON alone.
 //
 // # Faults
 //

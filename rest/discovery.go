@@ -77,7 +77,7 @@ func (d *Discovery) Failed() map[string]error { return maps.Clone(d.failed) }
 
 // Find finds a resource by a name that a person writes: its plural, singular, kind or
 // short name ("deployments", "deployment", "Deployment", "deploy"), alone, with a group or
-// the beginning of one after it ("deployments.apps", "ingresses.networking"), with version
+// the first labels of one after it ("deployments.apps", "ingresses.networking"), with version
 // and group ("deployments.v1.apps"), or with both before it ("apps/v1/deployments",
 // "v1/pods"). Case is ignored. Of several, a plural comes before a singular, then a kind,
 // then a short name, and then the order of Resources decides.
