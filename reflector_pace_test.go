@@ -3,12 +3,16 @@
 package informer_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/informerkit/informer"
+	"github.com/informerkit/informer/informertest"
 )
 
 // P8: a source that expires every stream after an event is not asked without pause, by
@@ -51,4 +55,32 @@ func TestTooLargeAgainAndAgainIsAFailure(t *testing.T) {
 		}
 		m.end(t)
 	})
+}
+
+// A source that refuses its initial events and lists in turns fails in one way, not in two.
+func TestOutageIsLoggedOnce(t *testing.T) {
+	for name, failure := range map[string]error{
+		"error": errors.New("down"), "500": status(500, "no"), "401": status(401, "no"), "403": status(403, "no"), "503": status(503, "no"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pods := informertest.NewCollection(t, parse("a"))
+				pods.FailNext(1<<20, failure)
+				ctx, log := logged(t.Context())
+				ctx, cancel := context.WithCancel(ctx)
+				options := informer.ReflectorOptions{Name: "pods"}
+				reflector := informer.NewReflector(pods, informer.NewStore(informer.StoreOptions[*pod]{}), options)
+				done := make(chan error, 1)
+				go func() { done <- reflector.Run(ctx) }()
+				time.Sleep(time.Hour)
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				if n := strings.Count(log.String(), "Source fails"); n != 1 {
+					t.Errorf("%d lines in an hour:\n%s", n, log)
+				}
+			})
+		})
+	}
 }

@@ -289,7 +289,8 @@ func (r *reporter) failure(ctx context.Context, err error) {
 }
 
 // newsLocked reports whether the log does not know the failure yet. It goes by what the
-// failure means: the text of one may hold an address, or a timeout drawn at random.
+// failure means: the text of one may hold an address, or a timeout drawn at random, and a
+// source that fails is asked in turns for its initial events and for a list.
 func (r *reporter) newsLocked(err error) bool {
 	if kind := kindOfFailure(err); kind != r.logged {
 		r.logged = kind
@@ -301,9 +302,6 @@ func (r *reporter) newsLocked(err error) bool {
 // kindOfFailure is the same for failures that mean the same.
 func kindOfFailure(err error) string {
 	kind := classify(err).reason()
-	if named, ok := errors.AsType[*SourceError](err); ok {
-		kind += " " + named.Operation
-	}
 	if object, ok := errors.AsType[*ObjectError](err); ok {
 		kind += " " + object.Key
 	}
@@ -336,6 +334,9 @@ func (r *reporter) noteworthy(err error) (unlogged int, news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kind, now := kindOfFailure(err), time.Now()
+	if named, ok := errors.AsType[*SourceError](err); ok {
+		kind += " " + named.Operation
+	}
 	last, known := r.notes[kind]
 	if known && now.Sub(last.at) < noteAgain {
 		last.unlogged++

@@ -4,6 +4,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -243,7 +244,7 @@ func newTLS(config Config, with certificates) (*tls.Config, error) {
 	if with.ca != "" || config.CAFile != "" {
 		out.RootCAs = x509.NewCertPool()
 		if !out.RootCAs.AppendCertsFromPEM([]byte(with.ca)) {
-			return nil, fmt.Errorf("CA %s: no certificate in it", config.CAFile)
+			return nil, fmt.Errorf("CA %s: no certificate in it", cmp.Or(config.CAFile, "from CAData"))
 		}
 	}
 	if with.certificate == "" {
@@ -251,7 +252,7 @@ func newTLS(config Config, with certificates) (*tls.Config, error) {
 	}
 	pair, err := keyPair([]byte(with.certificate), []byte(with.key))
 	if err != nil {
-		return nil, fmt.Errorf("client certificate %s: %w", config.CertFile, err)
+		return nil, fmt.Errorf("client certificate %s: %w", cmp.Or(config.CertFile, "from CertData"), err)
 	}
 	out.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
 	return out, nil

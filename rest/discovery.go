@@ -97,6 +97,14 @@ func (d *Discovery) Find(name string) (ServedResource, error) {
 	return ServedResource{}, d.notFound(fmt.Sprintf("%q", printable(name, 100)))
 }
 
+// nameOfKind is a kind as people write it.
+func nameOfKind(kind schema.GroupVersionKind) string {
+	if kind.Version == "" {
+		return kind.GroupKind().String()
+	}
+	return kind.String()
+}
+
 // FindKind finds a resource by the kind of its objects. Version may be empty: the one that
 // the server prefers.
 //
@@ -107,7 +115,7 @@ func (d *Discovery) FindKind(kind schema.GroupVersionKind) (ServedResource, erro
 			return resource, listable(resource)
 		}
 	}
-	return ServedResource{}, d.notFound(fmt.Sprintf("kind %q", printable(kind.String(), 200)))
+	return ServedResource{}, d.notFound(fmt.Sprintf("kind %q", printable(nameOfKind(kind), 200)))
 }
 
 // FindObject finds a resource by the type of its objects, which a scheme knows by the

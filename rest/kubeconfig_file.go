@@ -222,8 +222,12 @@ func fieldError(t reflect.Type, err error) error {
 	if err == nil || !errors.As(err, &semantic) {
 		return err
 	}
-	if !errors.Is(err, json.ErrUnknownName) {
-		return discreet(t, err)
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+	case semantic.GoType == reflect.TypeFor[[]byte]() && semantic.JSONKind == '"':
+		return fmt.Errorf("field %s is not base64", safePointer(t, semantic.JSONPointer))
+	default:
+		return fmt.Errorf("field %s: a JSON %s does not fit", safePointer(t, semantic.JSONPointer), kindName(semantic.JSONKind))
 	}
 	field := printable(semantic.JSONPointer.LastToken(), 64)
 	if parent := semantic.JSONPointer.Parent(); parent != "" {

@@ -105,13 +105,13 @@ func TestKubeconfigThatCannotBe(t *testing.T) {
 	dir := t.TempDir()
 	const server = "{server: 'https://example.com'}"
 	for want, text := range map[string]string{
-		`user "u": field "auth-provider" is not supported`: oneContext(server, "{auth-provider: {name: "+marker+"}}"),
-		`user "u": field "shibboleth" is not supported`:    oneContext(server, "{shibboleth: "+marker+"}"),
-		`cluster "c": field "colour" is not supported`:     oneContext("{server: 'https://a', colour: "+marker+"}", "{}"),
-		`user "u": field "sh" in "/exec" is not supported`: oneContext(server, "{exec: {sh: "+marker+"}}"),
-		`at "/token"`:                                          oneContext(server, "{token: 12345}"),
-		`at "/client-key-data"`:                                oneContext(server, "{client-key-data: '!"+marker+"'}"),
-		`at "/as-user-extra/*/0"`:                              oneContext(server, "{as-user-extra: {"+marker+": [1]}}"),
+		`user "u": field "auth-provider" is not supported`:     oneContext(server, "{auth-provider: {name: "+marker+"}}"),
+		`user "u": field "shibboleth" is not supported`:        oneContext(server, "{shibboleth: "+marker+"}"),
+		`cluster "c": field "colour" is not supported`:         oneContext("{server: 'https://a', colour: "+marker+"}", "{}"),
+		`user "u": field "sh" in "/exec" is not supported`:     oneContext(server, "{exec: {sh: "+marker+"}}"),
+		`field "/token": a JSON number does not fit`:           oneContext(server, "{token: 12345}"),
+		`field "/client-key-data" is not base64`:               oneContext(server, "{client-key-data: '!"+marker+"'}"),
+		`field "/as-user-extra/*/0"`:                           oneContext(server, "{as-user-extra: {"+marker+": [1]}}"),
 		`cluster "c": field server is missing`:                 oneContext("{}", "{}"),
 		`cluster "c": field server is not a URL`:               oneContext("{server: \"http://"+marker+"\\x7f\"}", "{}"),
 		`cluster "c": field server needs http:// or https://`:  oneContext("{server: 'example.com:6443'}", "{}"),
