@@ -122,6 +122,19 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
+func TestEncoding(t *testing.T) {
+	for encoding, want := range map[rest.Encoding]string{
+		{}: "application/json", rest.Protobuf: "application/vnd.kubernetes.protobuf", rest.CBOR: "application/cbor",
+	} {
+		if got := encoding.String(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if (rest.Encoding{}) != rest.JSON {
+		t.Error("the zero value is not JSON")
+	}
+}
+
 // What has no Protobuf is asked for in JSON, and a server without CBOR answers with it.
 func TestOtherEncodingThanAsked(t *testing.T) {
 	var accept atomic.Value

@@ -221,7 +221,7 @@ func (w *watcher[T]) identified(id identity, err error, raw []byte) (runtime.Obj
 	return &w.pending, nil
 }
 
-// bookmarked decodes what only its metadata is read of.
+// bookmarked decodes the object of a bookmark, which has a version and no name.
 func (w *watcher[T]) bookmarked(id identity, err error, raw []byte) (runtime.Object, error) {
 	if !id.hasMetadata {
 		return nil, fmt.Errorf("bookmark: %w", err)
