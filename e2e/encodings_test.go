@@ -126,9 +126,9 @@ func mirrorForms(t *testing.T, c *kube.Cluster, encoding rest.Encoding, check fu
 func TestMirrorProtobuf(t *testing.T) {
 	t.Parallel()
 	mirrorForms(t, cluster, rest.Protobuf, func(t *testing.T, form string, run encodingRun, heard *overheard) {
-		want := string(rest.Protobuf)
+		want := rest.Protobuf.String()
 		if form == "unstructured" {
-			want = string(rest.JSON)
+			want = rest.JSON.String()
 		}
 		heard.check(t, want, want, run.listed)
 	})
@@ -138,7 +138,7 @@ func TestMirrorProtobuf(t *testing.T) {
 func TestMirrorCBOR(t *testing.T) {
 	c := ownCluster(t, kube.Options{FeatureGates: map[string]bool{"CBORServingAndStorage": true}})
 	mirrorForms(t, c, rest.CBOR, func(t *testing.T, _ string, run encodingRun, heard *overheard) {
-		heard.check(t, string(rest.CBOR), "application/cbor-seq", run.listed)
+		heard.check(t, rest.CBOR.String(), "application/cbor-seq", run.listed)
 	})
 }
 
@@ -147,6 +147,6 @@ func TestMirrorCBOR(t *testing.T) {
 func TestMirrorWithoutCBOR(t *testing.T) {
 	t.Parallel()
 	mirrorForms(t, cluster, rest.CBOR, func(t *testing.T, _ string, run encodingRun, heard *overheard) {
-		heard.check(t, string(rest.JSON), string(rest.JSON), run.listed)
+		heard.check(t, rest.JSON.String(), rest.JSON.String(), run.listed)
 	})
 }

@@ -29,6 +29,16 @@ const (
 	maxCBORDepth   = 10000 // as apimachinery's decoder has it
 )
 
+// CBOR is what servers of Kubernetes have for all types, from 1.32 on and where it is switched
+// on. For a watch they send a sequence, and say so, but do not know application/cbor-seq where
+// it is asked for.
+var CBOR = Encoding{&format{
+	media: "application/cbor", sequence: "application/cbor-seq",
+	reads: hasCBOR, identify: identifyCBOR, decoder: cborDecoder, list: readCBORList, watch: newCBOREvents,
+}}
+
+func hasCBOR(reflect.Type) bool { return true }
+
 // cborTarget has apimachinery's serializer decode into one object, whose type no scheme
 // need know, and whatever kind the data says.
 type cborTarget struct{ into runtime.Object }
@@ -45,18 +55,17 @@ func (c cborTarget) Recognizes(schema.GroupVersionKind) bool { return true }
 func (c cborTarget) New(schema.GroupVersionKind) (runtime.Object, error) { return c.into, nil }
 
 // cborDecoder reads objects with apimachinery's serializer.
-func cborDecoder[T informer.Object](gvk schema.GroupVersionKind, dropManaged bool) decodeFunc[T] {
-	t := reflect.TypeFor[T]().Elem()
-	return func(raw []byte) (T, error) {
-		obj := reflect.New(t).Interface().(T)
+func cborDecoder(of decoded) decodeFunc[informer.Object] {
+	return func(raw []byte) (informer.Object, error) {
+		obj := reflect.New(of.elem).Interface().(informer.Object)
 		if err := decodeCBOR(raw, obj); err != nil {
-			return obj, fmt.Errorf("%w %v: CBOR", errSchema, t)
+			return nil, fmt.Errorf("%w %v: CBOR", errSchema, of.elem)
 		}
-		if dropManaged {
+		if of.dropManaged {
 			obj.SetManagedFields(nil)
 		}
-		if _, maps := any(obj).(*unstructured.Unstructured); !maps {
-			obj.GetObjectKind().SetGroupVersionKind(gvk)
+		if _, maps := obj.(*unstructured.Unstructured); !maps {
+			obj.GetObjectKind().SetGroupVersionKind(of.gvk)
 		}
 		return obj, nil
 	}
@@ -214,8 +223,8 @@ func (w *wire) text() (string, error) {
 	return text, nil
 }
 
-// readCBOR reads a list whose members may come in any order.
-func (l *lister[T]) readCBOR(w *wire) error {
+// readCBORList reads a list whose members may come in any order.
+func readCBORList(w *wire, to listReader) error {
 	h, err := w.open()
 	if err != nil {
 		return err
@@ -223,23 +232,20 @@ func (l *lister[T]) readCBOR(w *wire) error {
 	if h.major != cborMap {
 		return fmt.Errorf("%w: CBOR, but no map", informer.ErrNotAList)
 	}
-	if err := w.each(h, func() error { return l.cborMember(w) }); err != nil {
+	if err := w.each(h, func() error { return cborMember(w, to) }); err != nil {
 		return err
 	}
 	if _, err := w.r.Peek(1); err != io.EOF {
 		return w.malformed("more than one value")
 	}
-	if err := l.check(); err != nil {
+	if err := to.about().check(); err != nil {
 		return err
 	}
-	if err := l.pipe.flush(); err != nil {
-		return err
-	}
-	return l.release()
+	return to.finish()
 }
 
-func (l *lister[T]) cborMember(w *wire) error {
-	e := &l.envelope
+func cborMember(w *wire, to listReader) error {
+	e := to.about()
 	name, err := w.text()
 	if err != nil {
 		return err
@@ -247,13 +253,13 @@ func (l *lister[T]) cborMember(w *wire) error {
 	switch name {
 	case "kind":
 		e.kind, err = w.text()
-		l.form.kinds.confirm(e.itemKind())
+		to.confirm()
 		return err
 	case "apiVersion":
 		e.apiVersion, err = w.text()
 		return err
 	case "items":
-		return l.cborItems(w)
+		return cborItems(w, to)
 	}
 	raw, err := w.item()
 	if err != nil {
@@ -268,11 +274,12 @@ func (l *lister[T]) cborMember(w *wire) error {
 	return nil
 }
 
-func (l *lister[T]) cborItems(w *wire) error {
-	if l.envelope.items {
+func cborItems(w *wire, to listReader) error {
+	e := to.about()
+	if e.items {
 		return fmt.Errorf("%w: items twice", ErrMalformed)
 	}
-	l.envelope.items = true
+	e.items = true
 	h, err := w.open()
 	if err != nil {
 		return err
@@ -288,7 +295,7 @@ func (l *lister[T]) cborItems(w *wire) error {
 		if err != nil {
 			return w.fault(err)
 		}
-		return l.numbered(raw)
+		return to.numbered(raw)
 	})
 }
 
@@ -339,12 +346,17 @@ func (e *envelope) cborStatus(name string, raw []byte) error {
 }
 
 // cborEvents reads a watch in CBOR: one map after the other.
-type cborEvents[T informer.Object] struct {
-	*watcher[T]
+type cborEvents struct {
 	wire *wire
+	to   eventReader
 }
 
-func (w *cborEvents[T]) event() (event watch.Event, err error) {
+func newCBOREvents(w *wire, to eventReader) eventSource { return &cborEvents{w, to} }
+
+// ready implements eventSource: items end where their content says.
+func (w *cborEvents) ready() int { return 0 }
+
+func (w *cborEvents) event() (event watch.Event, err error) {
 	raw, err := w.wire.item()
 	if err == io.EOF {
 		return event, err
@@ -361,7 +373,7 @@ func (w *cborEvents[T]) event() (event watch.Event, err error) {
 	return event, err
 }
 
-func (w *cborEvents[T]) object(kind watch.EventType, raw []byte) (runtime.Object, error) {
+func (w *cborEvents) object(kind watch.EventType, raw []byte) (runtime.Object, error) {
 	if kind == watch.Error {
 		status := &metav1.Status{}
 		if decodeCBOR(raw, status) != nil || status.Kind != "Status" {
@@ -371,14 +383,7 @@ func (w *cborEvents[T]) object(kind watch.EventType, raw []byte) (runtime.Object
 	}
 	id, err := identifyCBOR(raw, true)
 	if kind != watch.Bookmark {
-		return w.identified(id, err, raw)
+		return w.to.identified(id, err, raw)
 	}
-	if !id.hasMetadata {
-		return nil, fmt.Errorf("bookmark: %w", err)
-	}
-	obj, err := w.decode(raw)
-	if err != nil {
-		return nil, fmt.Errorf("%w: bookmark: %w", ErrMalformed, err)
-	}
-	return obj, nil
+	return w.to.bookmarked(id, err, raw)
 }

@@ -58,7 +58,7 @@ func New[T informer.Object](config Config, resource Resource) (*Client[T], error
 }
 
 func newClient[T informer.Object](config Config, resource Resource) (*Client[T], error) {
-	form, err := newForm[T](config.DropManagedFields)
+	form, err := newForm[T](config.Encoding, config.DropManagedFields)
 	if err != nil {
 		return nil, err
 	}
@@ -140,12 +140,9 @@ func (c *Client[T]) listStream(ctx context.Context, options metav1.ListOptions, 
 	defer func() { _ = body.Close() }()
 	l.start(c.form.codecs[encoding])
 	defer l.pipe.close()
-	switch encoding {
-	case Protobuf:
-		err = l.readProto(newWire(body, c.max))
-	case CBOR:
-		err = l.readCBOR(newWire(body, c.max))
-	default:
+	if other := encoding.format; other != nil {
+		err = other.list(newWire(body, c.max), l)
+	} else {
 		err = c.readJSON(body, l)
 	}
 	return l.envelope.meta, err

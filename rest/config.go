@@ -82,7 +82,7 @@ type Config struct {
 	// (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), if it has one for BaseURL.
 	ProxyURL string
 
-	// Encoding is what the server is asked for; "": JSON. Types that cannot be read in it
+	// Encoding is what the server is asked for; zero: JSON. Types that cannot be read in it
 	// are asked for in JSON, and so is a server that does not have it, which is remembered.
 	Encoding Encoding
 	// UserAgent names the program to the server; "": the name of the binary.
@@ -170,7 +170,6 @@ func (c Config) withDefaults() (Config, *url.URL, error) {
 			return c, nil, err
 		}
 	}
-	c.Encoding = cmp.Or(c.Encoding, JSON)
 	c.MaxItemSize = cmp.Or(c.MaxItemSize, defaultMaxItemSize)
 	c.MaxListSize = cmp.Or(c.MaxListSize, defaultMaxListSize)
 	c.ListTimeout = cmp.Or(c.ListTimeout, defaultListTimeout)
@@ -236,8 +235,6 @@ func (c Config) checkTLS() error {
 
 func (c Config) checkLimits() error {
 	switch {
-	case c.Encoding != "" && c.Encoding != JSON && c.Encoding != Protobuf && c.Encoding != CBOR:
-		return errors.New("Encoding is none of JSON, Protobuf and CBOR")
 	case c.MaxItemSize < 0:
 		return errors.New("MaxItemSize is negative")
 	case c.MaxListSize < 0:

@@ -37,7 +37,8 @@
 // Config.Encoding asks for JSON, Protobuf or CBOR. Protobuf is for types that have a
 // method Unmarshal, as those of k8s.io/api do; others are asked for in JSON. What came is
 // read as what its content type says, and a server that refuses an encoding is asked for
-// JSON from then on.
+// JSON from then on. A program that names neither Protobuf nor CBOR is linked without what
+// reads them, and without the Unmarshal of all types of an API.
 //
 // # Memory
 //

@@ -43,8 +43,9 @@ type form[T informer.Object] struct {
 // is used by one goroutine at a time.
 type decodeFunc[T informer.Object] func(raw []byte) (T, error)
 
-// newForm finds the form that T asks for. With dropManaged it leaves managedFields out.
-func newForm[T informer.Object](dropManaged bool) (*form[T], error) {
+// newForm finds the form that T asks for, in JSON and, if T has it, in another encoding. With
+// dropManaged it leaves managedFields out.
+func newForm[T informer.Object](encoding Encoding, dropManaged bool) (*form[T], error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return nil, fmt.Errorf("%v is no pointer to a struct", t)
@@ -63,9 +64,8 @@ func newForm[T informer.Object](dropManaged bool) (*form[T], error) {
 		f.kinds = &kinds{name: t.Elem().Name()}
 	}
 	f.codecs[JSON] = newCodec(identify, newJSON)
-	f.codecs[CBOR] = newCodec(identifyCBOR, func() decodeFunc[T] { return cborDecoder[T](gvk, dropManaged) })
-	if t.Implements(protoMessageType) {
-		f.codecs[Protobuf] = newCodec(identifyProto, func() decodeFunc[T] { return protoDecoder[T](gvk, dropManaged) })
+	if other := encoding.format; other != nil && other.reads(t) {
+		f.codecs[encoding] = newCodec(other.identify, func() decodeFunc[T] { return decoderOf[T](other.decoder, gvk, dropManaged) })
 	}
 	return f, nil
 }
@@ -78,7 +78,7 @@ func (f *form[T]) accept(encoding Encoding, operation string) string {
 	}
 	var all []string
 	for _, media := range slices.Compact([]Encoding{encoding, JSON}) {
-		name := string(media)
+		name := media.String()
 		if operation == "watch" {
 			name = media.stream()
 		}

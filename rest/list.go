@@ -79,14 +79,16 @@ func (l *lister[T]) read(in *input) error {
 	if err := in.end(); err != nil {
 		return err
 	}
-	if err := l.check(); err != nil {
+	if err := l.envelope.check(); err != nil {
 		return err
 	}
-	if err := l.pipe.flush(); err != nil {
-		return err
-	}
-	return l.release()
+	return l.finish()
 }
+
+func (l *lister[T]) about() *envelope { return &l.envelope }
+
+// confirm takes note of the kind that the envelope says.
+func (l *lister[T]) confirm() { l.form.kinds.confirm(l.envelope.itemKind()) }
 
 // noBody is the error for a body that ends before it has begun, or within the list.
 func noBody(err error) error {
@@ -102,7 +104,7 @@ func (l *lister[T]) member(in *input, name string) (err error) {
 	switch name {
 	case "kind":
 		e.kind, _, err = in.text()
-		l.form.kinds.confirm(e.itemKind())
+		l.confirm()
 	case "apiVersion":
 		e.apiVersion, _, err = in.text()
 	case "metadata":
@@ -241,8 +243,11 @@ func (l *lister[T]) hand(obj runtime.Object) error {
 	return nil
 }
 
-// release hands over what was held back.
-func (l *lister[T]) release() error {
+// finish delivers what was added, and hands over what was held back.
+func (l *lister[T]) finish() error {
+	if err := l.pipe.flush(); err != nil {
+		return err
+	}
 	for _, obj := range l.held {
 		if err := l.hand(obj); err != nil {
 			return err
@@ -252,8 +257,7 @@ func (l *lister[T]) release() error {
 }
 
 // check says what has come, once all of it is known, if it was no list.
-func (l *lister[T]) check() error {
-	e := &l.envelope
+func (e *envelope) check() error {
 	switch {
 	case e.kind == "Table":
 		return informer.ErrTable

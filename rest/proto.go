@@ -11,7 +11,6 @@ import (
 	"github.com/informerkit/informer"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // What Kubernetes writes around and into Protobuf:
@@ -33,7 +32,14 @@ const (
 // protoMessage is implemented by the types that have a Protobuf form.
 type protoMessage interface{ Unmarshal(data []byte) error }
 
-var protoMessageType = reflect.TypeFor[protoMessage]()
+// Protobuf is what servers of Kubernetes have for built-in types. It is for types with a method
+// Unmarshal.
+var Protobuf = Encoding{&format{
+	media: "application/vnd.kubernetes.protobuf", streamed: ";stream=watch",
+	reads: hasProto, identify: identifyProto, decoder: protoDecoder, list: readProtoList, watch: newProtoEvents,
+}}
+
+func hasProto(t reflect.Type) bool { return t.Implements(reflect.TypeFor[protoMessage]()) }
 
 var errProto = fmt.Errorf("%w: invalid Protobuf", ErrMalformed)
 
@@ -151,40 +157,40 @@ func protoTypeMeta(data []byte) (out metav1.TypeMeta) {
 	return out
 }
 
-// protoDecoder reads messages into the structs that T points to. What the plan of the type
-// leaves open goes to its Unmarshal.
-func protoDecoder[T informer.Object](gvk schema.GroupVersionKind, dropManaged bool) decodeFunc[T] {
-	t := reflect.TypeFor[T]().Elem()
-	general := generalProtoDecoder[T](t, dropManaged)
-	planner, plan := newProtoPlan(t, dropManaged)
-	return func(raw []byte) (T, error) {
+// protoDecoder reads messages into structs. What the plan of the type leaves open goes to its
+// Unmarshal.
+func protoDecoder(of decoded) decodeFunc[informer.Object] {
+	t := of.elem
+	general := generalProtoDecoder(t, of.dropManaged)
+	planner, plan := newProtoPlan(t, of.dropManaged)
+	return func(raw []byte) (informer.Object, error) {
 		v := reflect.New(t)
 		if planner.depth = 0; plan == nil || !planner.message(plan, raw, v.Elem()) {
 			if plan != nil && plan.tooDeep(raw, maxProtoDepth) {
-				return v.Interface().(T), fmt.Errorf("%w %v: nested too deep", errSchema, t)
+				return nil, fmt.Errorf("%w %v: nested too deep", errSchema, t)
 			}
 			obj, err := general(raw)
 			if err != nil {
-				return obj, err
+				return nil, err
 			}
 			v = reflect.ValueOf(obj)
 		}
-		obj := v.Interface().(T)
-		obj.GetObjectKind().SetGroupVersionKind(gvk)
+		obj := v.Interface().(informer.Object)
+		obj.GetObjectKind().SetGroupVersionKind(of.gvk)
 		return obj, nil
 	}
 }
 
 // generalProtoDecoder has messages read by Unmarshal.
-func generalProtoDecoder[T informer.Object](t reflect.Type, dropManaged bool) decodeFunc[T] {
+func generalProtoDecoder(t reflect.Type, dropManaged bool) decodeFunc[informer.Object] {
 	var scratch []byte
-	return func(raw []byte) (T, error) {
-		obj := reflect.New(t).Interface().(T)
+	return func(raw []byte) (informer.Object, error) {
+		obj := reflect.New(t).Interface().(informer.Object)
 		if dropManaged {
 			scratch = withoutManaged(scratch[:0], raw)
 			raw = scratch
 		}
-		err := any(obj).(protoMessage).Unmarshal(raw)
+		err := obj.(protoMessage).Unmarshal(raw)
 		if cap(scratch) > maxScratch {
 			scratch = nil
 		}

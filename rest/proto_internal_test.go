@@ -82,7 +82,7 @@ func compareWithUnmarshal(t *testing.T, decoders [2]decodeFunc[partial], raw []b
 
 func metadataDecoders() [2]decodeFunc[partial] {
 	gvk := metadataType.GroupVersionKind()
-	return [2]decodeFunc[partial]{protoDecoder[partial](gvk, false), protoDecoder[partial](gvk, true)}
+	return [2]decodeFunc[partial]{decoderOf[partial](protoDecoder, gvk, false), decoderOf[partial](protoDecoder, gvk, true)}
 }
 
 // oddMessages are messages that no encoder writes, and that have a meaning all the same, or none.

@@ -90,7 +90,7 @@ func (p *protoPlanner) plan(t reflect.Type) *protoPlan {
 		out.itself, out.fill = true, p.quantities.fill
 	case writtenByHand(t):
 		out.itself, out.fill = true, fillProtoItself
-	case t.Kind() == reflect.Struct && reflect.PointerTo(t).Implements(protoMessageType):
+	case t.Kind() == reflect.Struct && hasProto(reflect.PointerTo(t)):
 		out.fill = func(piece piece, v reflect.Value) bool { return p.message(out, piece.data, v) }
 	case t.Kind() == reflect.Pointer:
 		p.pointer(out, t)
@@ -109,7 +109,7 @@ func writtenByHand(t reflect.Type) bool {
 	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime](), reflect.TypeFor[metav1.FieldsV1](), reflect.TypeFor[resource.Quantity]():
 		return true
 	}
-	return t.Kind() != reflect.Struct && reflect.PointerTo(t).Implements(protoMessageType)
+	return t.Kind() != reflect.Struct && hasProto(reflect.PointerTo(t))
 }
 
 func (p *protoPlanner) pointer(out *protoPlan, t reflect.Type) {

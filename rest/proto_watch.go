@@ -5,10 +5,7 @@ package rest
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
-
-	"github.com/informerkit/informer"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,12 +14,14 @@ import (
 
 // protoEvents reads a watch in Protobuf: frames that begin with their length, each a
 // metav1.WatchEvent without an envelope, whose object has one.
-type protoEvents[T informer.Object] struct {
-	*watcher[T]
+type protoEvents struct {
 	wire *wire
+	to   eventReader
 }
 
-func (w *protoEvents[T]) event() (event watch.Event, err error) {
+func newProtoEvents(w *wire, to eventReader) eventSource { return &protoEvents{w, to} }
+
+func (w *protoEvents) event() (event watch.Event, err error) {
 	frame, err := w.wire.frame()
 	if err != nil {
 		return event, err
@@ -61,7 +60,7 @@ func (w *wire) frame() ([]byte, error) {
 	return w.bytes(uint64(binary.BigEndian.Uint32(header[:])))
 }
 
-func (w *protoEvents[T]) object(kind watch.EventType, data []byte) (runtime.Object, error) {
+func (w *protoEvents) object(kind watch.EventType, data []byte) (runtime.Object, error) {
 	typeMeta, raw, err := unwrap(data)
 	if err != nil {
 		return nil, err
@@ -77,14 +76,21 @@ func (w *protoEvents[T]) object(kind watch.EventType, data []byte) (runtime.Obje
 	id, err := identifyProto(raw, true)
 	id.kind, id.apiVersion = []byte(typeMeta.Kind), []byte(typeMeta.APIVersion)
 	if kind != watch.Bookmark {
-		return w.identified(id, err, raw)
+		return w.to.identified(id, err, raw)
 	}
-	if !id.hasMetadata {
-		return nil, fmt.Errorf("bookmark: %w", err)
+	return w.to.bookmarked(id, err, raw)
+}
+
+// ready implements eventSource.
+func (w *protoEvents) ready() int {
+	const header = 4
+	buffered := w.wire.r.Buffered()
+	if buffered < header {
+		return 0
 	}
-	obj, err := w.decode(raw)
-	if err != nil {
-		return nil, fmt.Errorf("%w: bookmark: %w", ErrMalformed, err)
+	length, _ := w.wire.r.Peek(header)
+	if int64(binary.BigEndian.Uint32(length)) > int64(buffered-header) {
+		return 0
 	}
-	return obj, nil
+	return buffered
 }

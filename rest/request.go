@@ -156,18 +156,18 @@ func (e *endpoint) open(ctx context.Context, r request) (io.ReadCloser, Encoding
 func (e *endpoint) openAs(ctx context.Context, r request, encoding Encoding) (io.ReadCloser, Encoding, error) {
 	query, err := queryparams.Convert(&r.options)
 	if err != nil {
-		return nil, "", err
+		return nil, JSON, err
 	}
 	u := *e.url
 	u.RawQuery = query.Encode()
 	resp, err := e.get(ctx, call{url: &u, accept: r.accept(encoding, r.operation), stream: r.operation == "watch", about: e.resource})
 	if err != nil {
-		return nil, "", err
+		return nil, JSON, err
 	}
 	got, err := encodingOf(resp.Header.Get("Content-Type"), encoding)
 	if err != nil {
 		_ = resp.Body.Close()
-		return nil, "", err
+		return nil, JSON, err
 	}
 	return resp.Body, got, nil
 }

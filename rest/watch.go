@@ -29,9 +29,8 @@ type watcher[T informer.Object] struct {
 	form     *form[T]
 	codec    *codec[T]
 	decode   decodeFunc[T]
-	next     func() (watch.Event, error)
-	ready    func() int // bytes that have come after it; 0: not the whole next event
-	pending  undecoded  // the object of the event that was read
+	source   eventSource
+	pending  undecoded // the object of the event that was read
 	describe func(err error) error
 	body     io.ReadCloser
 	cancel   context.CancelFunc
@@ -42,18 +41,13 @@ type watcher[T informer.Object] struct {
 
 // open makes ready to read one event after the other.
 func (w *watcher[T]) open(encoding Encoding, max int64) {
-	switch encoding {
-	case Protobuf:
-		events := &protoEvents[T]{w, newWire(w.body, max)}
-		w.next, w.ready = events.event, events.ready
-	case CBOR:
-		w.next = (&cborEvents[T]{w, newWire(w.body, max)}).event
-		w.ready = func() int { return 0 } // items end where their content says
-	default:
-		events := &jsonEvents[T]{watcher: w, in: newInput(max)}
-		events.in.reset(w.body)
-		w.next, w.ready = events.event, events.ready
+	if other := encoding.format; other != nil {
+		w.source = other.watch(newWire(w.body, max), w)
+		return
 	}
+	events := &jsonEvents[T]{watcher: w, in: newInput(max)}
+	events.in.reset(w.body)
+	w.source = events
 }
 
 // ResultChan returns the events; it is closed when the stream has ended or was stopped.
@@ -78,7 +72,7 @@ func (w *watcher[T]) receive(ctx context.Context) {
 	burst := newBatches(ctx, w)
 	defer burst.settle()
 	for {
-		event, err := w.next()
+		event, err := w.source.event()
 		if w.pending.is(event, err) {
 			if burst.takes() {
 				burst.add(event.Type, w.pending.raw)
@@ -225,6 +219,18 @@ func (w *watcher[T]) identified(id identity, err error, raw []byte) (runtime.Obj
 	}
 	w.pending.raw = raw
 	return &w.pending, nil
+}
+
+// bookmarked decodes the object of a bookmark, which has a version and no name.
+func (w *watcher[T]) bookmarked(id identity, err error, raw []byte) (runtime.Object, error) {
+	if !id.hasMetadata {
+		return nil, fmt.Errorf("bookmark: %w", err)
+	}
+	obj, err := w.decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w: bookmark: %w", ErrMalformed, err)
+	}
+	return obj, nil
 }
 
 // errorObject reads the Status of an ERROR event.

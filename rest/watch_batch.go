@@ -5,7 +5,6 @@ package rest
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"runtime"
 
 	"github.com/informerkit/informer"
@@ -64,7 +63,7 @@ func newBatches[T informer.Object](ctx context.Context, w *watcher[T]) *batches[
 
 // takes reports whether an event is to be added: others are there, before it or after it.
 func (b *batches[T]) takes() bool {
-	return b.free != nil && (b.busy() || b.w.ready() >= burstBytes)
+	return b.free != nil && (b.busy() || b.w.source.ready() >= burstBytes)
 }
 
 // busy reports whether a batch is not delivered yet.
@@ -94,7 +93,7 @@ func (b *batches[T]) add(kind watch.EventType, raw []byte) {
 	f.types = append(f.types, kind)
 	f.raw = append(f.raw, raw...)
 	f.ends = append(f.ends, len(f.raw))
-	if len(f.raw) >= eventBytes || b.w.ready() == 0 {
+	if len(f.raw) >= eventBytes || b.w.source.ready() == 0 {
 		b.submit()
 	}
 }
@@ -175,18 +174,4 @@ func endsEvent(b []byte) bool {
 			return true
 		}
 	}
-}
-
-// ready is the same for frames.
-func (w *protoEvents[T]) ready() int {
-	const header = 4
-	buffered := w.wire.r.Buffered()
-	if buffered < header {
-		return 0
-	}
-	length, _ := w.wire.r.Peek(header)
-	if int64(binary.BigEndian.Uint32(length)) > int64(buffered-header) {
-		return 0
-	}
-	return buffered
 }

@@ -69,7 +69,7 @@ func TestTypedBinary(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := s.items(t.Context(), answer{string(encoding), body.Bytes()}, rest.Config{Encoding: encoding})
+			got, err := s.items(t.Context(), answer{encoding.String(), body.Bytes()}, rest.Config{Encoding: encoding})
 			if err != nil || len(got) != len(want) {
 				t.Errorf("%s of %v: %d objects, %v", encoding, s.gvk, len(got), err)
 				continue
@@ -97,7 +97,7 @@ func TestManagedFields(t *testing.T) {
 		if err := serializer.Encode(listOf(t, s, values(s)), &body); err != nil {
 			t.Fatal(err)
 		}
-		transport := answer{string(encoding), body.Bytes()}
+		transport := answer{encoding.String(), body.Bytes()}
 		whole, err := s.items(t.Context(), transport, rest.Config{Encoding: encoding})
 		if err != nil {
 			t.Fatal(err)

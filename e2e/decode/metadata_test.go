@@ -63,7 +63,7 @@ func TestMetadata(t *testing.T) {
 		Items:    metadataValues(),
 	}
 	for encoding, serializer := range metadataSerializers(t) {
-		t.Run(string(encoding), func(t *testing.T) {
+		t.Run(encoding.String(), func(t *testing.T) {
 			var body bytes.Buffer
 			if err := serializer.Encode(list, &body); err != nil {
 				t.Fatal(err)
@@ -74,7 +74,7 @@ func TestMetadata(t *testing.T) {
 			}
 			for _, drop := range []bool{false, true} {
 				want := decoded.(*metav1.PartialObjectMetadataList).Items
-				got, err := items[*metav1.PartialObjectMetadata](t.Context(), answer{string(encoding), body.Bytes()}, rest.Config{Encoding: encoding, DropManagedFields: drop})
+				got, err := items[*metav1.PartialObjectMetadata](t.Context(), answer{encoding.String(), body.Bytes()}, rest.Config{Encoding: encoding, DropManagedFields: drop})
 				if err != nil || len(got) != len(want) || len(want) < 500 {
 					t.Fatalf("%d objects of %d, %v", len(got), len(want), err)
 				}
@@ -97,7 +97,7 @@ func TestMetadata(t *testing.T) {
 func TestMetadataEvents(t *testing.T) {
 	all := metadataValues()
 	for encoding, serializer := range metadataSerializers(t) {
-		t.Run(string(encoding), func(t *testing.T) {
+		t.Run(encoding.String(), func(t *testing.T) {
 			contentType, body := metadataStream(t, encoding, serializer, all)
 			client, err := rest.New[*metav1.PartialObjectMetadata](rest.Config{
 				BaseURL: "http://server", HTTPClient: &http.Client{Transport: answer{contentType, body}}, Encoding: encoding,
@@ -138,7 +138,7 @@ func metadataStream(t *testing.T, encoding rest.Encoding, serializer runtime.Ser
 	var out bytes.Buffer
 	scheme := runtime.NewScheme()
 	encoder := streaming.NewEncoder(&out, serializer)
-	contentType = string(encoding)
+	contentType = encoding.String()
 	switch encoding {
 	case rest.Protobuf:
 		encoder = streaming.NewEncoder(framer.NewLengthDelimitedFrameWriter(&out), protobuf.NewRawSerializer(scheme, scheme))
@@ -181,7 +181,7 @@ func TestDeepProtobuf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := crd.items(t.Context(), answer{string(rest.Protobuf), append([]byte("k8s\x00"), body...)}, rest.Config{Encoding: rest.Protobuf})
+		got, err := crd.items(t.Context(), answer{rest.Protobuf.String(), append([]byte("k8s\x00"), body...)}, rest.Config{Encoding: rest.Protobuf})
 		switch {
 		case (err == nil) != sound:
 			t.Errorf("depth %d: %v", depth, err)
