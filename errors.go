@@ -87,7 +87,7 @@ func (e *ObjectError) Unwrap() error { return e.Err }
 // WaitError is a wait that ended with ctx, or with Run, before what it waited for.
 type WaitError struct {
 	Name  string   // of the informer
-	For   string   // "sync", "resource version 12", "object ns/name"
+	For   string   // `sync`, `resource version "12" (at "11")`, `object ns/name`
 	Cause error    // of ctx, or ErrStopped, ErrHistoryBreak, ErrInHandler
 	Late  []string // sources and handlers still waited for
 	Last  error    // last failure of the source since its last good contact; nil: none

@@ -99,6 +99,9 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 	if err != nil {
 		i.mu.Lock()
 		wait.Late = w.lateLocked()
+		if len(w.pending) == 1 {
+			wait.For += " (at " + strconv.Quote(i.versionLocked(w.pending[0])) + ")"
+		}
 		i.mu.Unlock()
 	}
 	return i.endWait(wait, err)

@@ -122,7 +122,7 @@ func TestWaitForResourceVersion(t *testing.T) {
 		}
 		before := len(source.asked)
 		err := wait("21")
-		if !errors.Is(err, context.DeadlineExceeded) || err.For != `resource version "21"` {
+		if !errors.Is(err, context.DeadlineExceeded) || err.For != `resource version "21" (at "20")` {
 			t.Errorf("error %v", err)
 		}
 		drawn := source.asked[before:]
