@@ -46,7 +46,7 @@ func TestConfigThatCannotBe(t *testing.T) {
 		"MaxItemSize is negative":                                {BaseURL: base, MaxItemSize: -1},
 		"CA file: open " + absent:                                {BaseURL: base, CAFile: absent},
 		"CA " + noPEM + ": no certificate":                       {BaseURL: base, CAFile: noPEM},
-		"CA from CAData: no certificate":                                    {BaseURL: base, CAData: []byte(marker)},
+		"CA from CAData: no certificate":                         {BaseURL: base, CAData: []byte(marker)},
 		"client certificate " + absent + ": open":                {BaseURL: base, CertFile: absent, KeyFile: absent},
 		"client certificate " + noPEM + ": no certificate in it": {BaseURL: base, CertFile: noPEM, KeyFile: noPEM},
 	} {
