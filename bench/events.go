@@ -178,7 +178,7 @@ func idleInformer(build func(*memorySource) side) float64 {
 func settled() float64 {
 	last, same := runtime.NumGoroutine(), 0
 	for same < 20 {
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(2 * time.Millisecond)
 		if now := runtime.NumGoroutine(); now != last {
 			last, same = now, 0
 		} else {
