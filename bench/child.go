@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,16 +88,21 @@ const mirrorLimit = 10 * time.Minute
 // run runs a mirror, and wants so many objects.
 func (p *programs) run(ctx context.Context, side string, task mirror.Task, objects int) (f mirror.Figures, err error) {
 	ctx, cancel := context.WithTimeout(ctx, mirrorLimit)
-	defer cancel()
 	cmd := exec.CommandContext(ctx, p.path("mirror", side), "-server="+task.Server, "-mode="+task.Mode, "-last="+task.Last)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, os.Stderr
-	if err := cmd.Run(); err != nil {
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		cancel()
 		return f, fmt.Errorf("mirror of %s: %w", side, err)
 	}
-	if err := json.Unmarshal(out.Bytes(), &f); err != nil {
-		return f, fmt.Errorf("figures of %s: %w", side, err)
+	ended := func() error { defer cancel(); return cmd.Wait() }
+	if err := json.NewDecoder(out).Decode(&f); err != nil {
+		return f, fmt.Errorf("figures of %s: %w", side, errors.Join(err, ended()))
 	}
+	go func() { _ = ended() }() // its memory is freed while the next one starts
 	if f.Objects != objects {
 		return f, fmt.Errorf("%s mirrored %d of %d objects", side, f.Objects, objects)
 	}

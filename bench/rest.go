@@ -52,7 +52,7 @@ func restRows(ctx context.Context, p *programs, s size) ([]row, error) {
 		theirs = all[1]
 		rows = append(rows, listRows(s, m.mode, all, m.goals)...)
 	}
-	s.objects = eventPods
+	s.objects, s.runs = eventPods, s.slow
 	task := mirror.Task{Server: fmt.Sprintf("%s/events/%d", server, s.events), Mode: mirror.Watch, Last: eventVersion(s.events)}
 	all, err := p.pairs(ctx, task, s, nil)
 	if err != nil {

@@ -372,9 +372,9 @@ func memoryRows(s scale) ([]row, error) {
 // weight returns the bytes an object that build adds to the heap.
 func weight(n int, build func() any) measurement {
 	return func() float64 {
-		before := live()
+		before := heap() // nothing here is pooled
 		built := build()
-		after := live()
+		after := heap()
 		runtime.KeepAlive(built)
 		return (after - before) / float64(n)
 	}
