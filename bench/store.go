@@ -297,9 +297,9 @@ func listerRows(s scale) []row {
 		{list: func() { ours.List() }, update: func(i int) { must(ours.Update(context.Background(), newer[i])) }},
 		{list: func() { theirs.List() }, update: func(i int) { must(theirs.Update(newer[i])) }},
 	}
+	runtime.GC()
 	for n := range 2 * s.runs {
 		side := &sides[(n+n/2)%2] // each begins every second time
-		runtime.GC()
 		side.run(s.listing, side.list, side.update)
 	}
 	a, b := sides[0], sides[1]
