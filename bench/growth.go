@@ -6,10 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -87,46 +84,20 @@ func (p *pair) grown(runs int) []grown {
 	return all
 }
 
-// binaryRows builds the smallest useful program of each side, stripped.
-func binaryRows(scale) ([]row, error) {
-	dir, err := os.MkdirTemp("", "bench")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
+// binaryRows weighs the smallest useful program of each side, stripped.
+func binaryRows(s scale) ([]row, error) {
 	var megabytes, packages [2]float64
-	for n, program := range []string{"./smallest/ours", "./smallest/clientgo"} {
-		if megabytes[n], err = binarySize(program, filepath.Join(dir, "program")); err != nil {
+	for n, side := range sides {
+		info, err := os.Stat(s.programs.path("smallest", side))
+		if err != nil {
 			return nil, err
 		}
-		if packages[n], err = dependencies(program); err != nil {
-			return nil, err
-		}
+		megabytes[n] = float64(info.Size()) / 1e6
+		packages[n] = s.programs.packages[n]
 	}
 	work := "smallest useful program: "
 	return []row{
 		atMost(0.42, row{Work: work + "binary, stripped", Unit: "MB", Ours: megabytes[0], ClientGo: megabytes[1]}),
 		atMost(0.3, row{Work: work + "packages outside the standard library", Ours: packages[0], ClientGo: packages[1]}),
 	}, nil
-}
-
-func binarySize(program, out string) (megabytes float64, err error) {
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, program)
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return 0, fmt.Errorf("build %s: %w", program, err)
-	}
-	info, err := os.Stat(out)
-	if err != nil {
-		return 0, err
-	}
-	return float64(info.Size()) / 1e6, nil
-}
-
-func dependencies(program string) (float64, error) {
-	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", program).Output()
-	if err != nil {
-		return 0, fmt.Errorf("list %s: %w", program, err)
-	}
-	return float64(len(strings.Fields(string(out)))), nil
 }

@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"time"
 )
 
@@ -49,7 +50,8 @@ func exit(err error) {
 type size struct {
 	objects int
 	events  int
-	runs    int
+	runs    int // of each side
+	slow    int // runs where one of each side takes more than about a second in a quick run
 }
 
 // command is what this program was asked for.
@@ -60,23 +62,9 @@ type command struct {
 
 func (c command) run(ctx context.Context, out io.Writer) error {
 	began := time.Now()
-	rows, err := inProcess(scaleOf(c.quick), c.only)
+	rows, err := c.measure(ctx)
 	if err != nil {
 		return err
-	}
-	if c.only == "" || c.only == "rest" {
-		over, err := restRows(ctx, sizeOf(c.quick))
-		if err != nil {
-			return err
-		}
-		rows = append(rows, over...)
-	}
-	if !c.quick && (c.only == "" || c.only == "rest") {
-		million, err := millionRow(ctx)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, million)
 	}
 	if err := printTable(out, rows); err != nil {
 		return err
@@ -97,11 +85,39 @@ func (c command) run(ctx context.Context, out io.Writer) error {
 	return plot("full.json", "plot.svg")
 }
 
+// measure returns the rows that were asked for.
+func (c command) measure(ctx context.Context) ([]row, error) {
+	s := scaleOf(c.quick)
+	if c.only == "" || c.only == "binary" || c.only == "rest" {
+		built, err := build(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer built.remove()
+		s.programs = built
+	}
+	rows, err := inProcess(s, c.only)
+	if err != nil || c.only != "" && c.only != "rest" {
+		return rows, err
+	}
+	debug.FreeOSMemory() // for the processes
+	over, err := restRows(ctx, s.programs, sizeOf(c.quick))
+	if err != nil {
+		return nil, err
+	}
+	rows = append(rows, over...)
+	if c.quick {
+		return rows, nil
+	}
+	million, err := millionRow(ctx, s.programs)
+	return append(rows, million), err
+}
+
 func sizeOf(quick bool) size {
 	if quick {
-		return size{objects: 10_000, events: 4_000, runs: 5}
+		return size{objects: 10_000, events: 2_000, runs: 5, slow: 3}
 	}
-	return size{objects: 100_000, events: 100_000, runs: 5}
+	return size{objects: 100_000, events: 100_000, runs: 5, slow: 5}
 }
 
 func partNames() string {

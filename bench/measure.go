@@ -14,53 +14,66 @@ type scale struct {
 	runs    int           // of each side, in turn
 	objects int           // in a store
 	events  int           // through an informer
+	shared  int           // events through an informer with 11 handlers
+	crowded int           // and with 50
 	late    int           // objects that a late handler is shown
 	updates int           // of 1,000 keys, before a blocked handler
 	small   int           // objects that growth is measured from
 	large   int           // and to
 	listing time.Duration // how long four goroutines list
+
+	programs *programs // nil: no part of this run needs them
 }
 
 func scaleOf(quick bool) scale {
 	if quick {
 		return scale{
-			runs: 5, objects: 20_000, events: 20_000, late: 20_000, updates: 50_000, small: 10_000, large: 40_000,
+			runs: 5, objects: 20_000, events: 10_000, shared: 5_000, crowded: 2_000, late: 20_000, updates: 50_000, small: 10_000, large: 40_000,
 			listing: 200 * time.Millisecond,
 		}
 	}
 	return scale{
-		runs: 7, objects: 100_000, events: 100_000, late: 200_000, updates: 1_000_000, small: 10_000, large: 1_000_000,
+		runs: 7, objects: 100_000, events: 100_000, shared: 100_000, crowded: 50_000, late: 200_000, updates: 1_000_000, small: 10_000, large: 1_000_000,
 		listing: 500 * time.Millisecond,
 	}
 }
 
 // part is a group of rows that can be asked for alone.
 type part struct {
-	name string
-	rows func(scale) ([]row, error)
+	name    string
+	rows    func(scale) ([]row, error)
+	untimed bool // measures bytes alone, so that compilers may run beside it
 }
 
 // parts need no server: both sides run in this process.
 var parts = []part{
-	{"store", storeRows}, {"replace", replaceRows}, {"memory", memoryRows},
-	{"events", eventRows}, {"handlers", handlerRows}, {"idle", idleRows}, {"late", lateRows},
-	{"resync", resyncRows}, {"blocked", blockedRows}, {"growth", growthRows}, {"binary", binaryRows},
+	{name: "store", rows: storeRows}, {name: "replace", rows: replaceRows},
+	{name: "memory", rows: memoryRows, untimed: true},
+	{name: "events", rows: eventRows}, {name: "handlers", rows: handlerRows},
+	{name: "idle", rows: idleRows}, {name: "late", rows: lateRows}, {name: "resync", rows: resyncRows},
+	{name: "blocked", rows: blockedRows, untimed: true},
+	{name: "growth", rows: growthRows}, {name: "binary", rows: binaryRows},
 }
 
-// inProcess measures one part, or all of them for "".
+// inProcess measures one part, or all of them for "". It returns once the programs are
+// built.
 func inProcess(s scale, only string) ([]row, error) {
-	var rows []row
-	for _, p := range parts {
-		if only != "" && only != p.name {
-			continue
+	rows := make([][]row, len(parts))
+	for _, untimed := range []bool{true, false} {
+		for i, p := range parts {
+			if p.untimed != untimed || only != "" && only != p.name {
+				continue
+			}
+			var err error
+			if rows[i], err = p.rows(s); err != nil {
+				return nil, err
+			}
 		}
-		more, err := p.rows(s)
-		if err != nil {
+		if err := s.programs.wait(); err != nil {
 			return nil, err
 		}
-		rows = append(rows, more...)
 	}
-	return rows, nil
+	return slices.Concat(rows...), nil
 }
 
 // measurement is one run of one side.
@@ -82,9 +95,14 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// live returns the bytes of the heap that are in use.
+// live returns the bytes of the heap that are in use; the second collection is for what is
+// pooled.
 func live() float64 {
 	runtime.GC()
+	return heap()
+}
+
+func heap() float64 {
 	runtime.GC()
 	return float64(stats().HeapAlloc)
 }

@@ -150,16 +150,20 @@ func writeProto(out *bufio.Writer, p *pods, n int, is metav1.TypeMeta) {
 }
 
 func writeInitialEvents(out *bufio.Writer, p *pods, n int) {
+	var buffer []byte
 	for i := range n {
-		writeEvent(out, "ADDED", p.append(nil, i))
+		buffer = p.append(buffer[:0], i)
+		writeEvent(out, "ADDED", buffer)
 	}
 	fmt.Fprintf(out, `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":%q,"annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", version)
 }
 
 // writeEvents updates the pods in turn, at a higher version each time.
 func writeEvents(out *bufio.Writer, p *pods, from, events int) {
+	var buffer []byte
 	for i := from; i < events; i++ {
-		writeEvent(out, "MODIFIED", p.appendAt(nil, i%eventPods, i))
+		buffer = p.appendAt(buffer[:0], i%eventPods, i)
+		writeEvent(out, "MODIFIED", buffer)
 	}
 }
 

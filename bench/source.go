@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/informerkit/informer"
@@ -22,6 +23,7 @@ type memorySource struct {
 	items  []*corev1.Pod
 	events chan watch.Event
 	open   chan struct{} // the watch is not answered before it is closed; nil: at once
+	stop   sync.Once
 }
 
 func (m *memorySource) list(context.Context, metav1.ListOptions) (runtime.Object, error) {
@@ -46,8 +48,8 @@ func (m *memorySource) watch(ctx context.Context, _ metav1.ListOptions) (watch.I
 // ResultChan implements watch.Interface.
 func (m *memorySource) ResultChan() <-chan watch.Event { return m.events }
 
-// Stop implements watch.Interface.
-func (m *memorySource) Stop() {}
+// Stop implements watch.Interface. Nothing is sent after it.
+func (m *memorySource) Stop() { m.stop.Do(func() { close(m.events) }) }
 
 // side is an informer of one of the two libraries, with an index by namespace.
 type side interface {
