@@ -264,7 +264,7 @@ func (r *Reflector) drawOrList(s *stream) error {
 }
 
 // event hands on one event.
-func (r *Reflector) event(ctx context.Context, s *stream, event watch.Event) error {
+func (r *Reflector) event(ctx context.Context, s *stream, event arrival) error {
 	switch event.Type {
 	case watch.Error:
 		return streamError(event.Object)
@@ -273,15 +273,15 @@ func (r *Reflector) event(ctx context.Context, s *stream, event watch.Event) err
 		if !ok {
 			return fmt.Errorf("%w: bookmark of type %T", errUnappliable, event.Object)
 		}
-		if r.alarming(event, m) {
-			return fmt.Errorf("%w: bookmark at %s, after %s", errAlarm, m.GetResourceVersion(), r.reached)
+		if r.alarming(event.Event, m) {
+			return fmt.Errorf("%w: bookmark at %s, after %s", errAlarm, event.version, r.reached)
 		}
 		s.saw()
 		return r.moved(ctx, event, m, true)
 	}
 	m, identified := event.Object.(metav1.Object)
-	if identified && r.alarming(event, m) {
-		return fmt.Errorf("%w: object %s at %s", errAlarm, JoinKey(m.GetNamespace(), m.GetName()), m.GetResourceVersion())
+	if identified && r.alarming(event.Event, m) {
+		return fmt.Errorf("%w: object %s at %s", errAlarm, JoinKey(m.GetNamespace(), m.GetName()), event.version)
 	}
 	if !r.elsewhere(event.Object) {
 		return r.applied(ctx, s, event, r.target.apply(ctx, event.Type, event.Object))
@@ -294,7 +294,7 @@ func (r *Reflector) event(ctx context.Context, s *stream, event watch.Event) err
 }
 
 // applied draws the conclusions from an event that was handed on, to which the sink said err.
-func (r *Reflector) applied(ctx context.Context, s *stream, event watch.Event, err error) error {
+func (r *Reflector) applied(ctx context.Context, s *stream, event arrival, err error) error {
 	err = r.noted(ctx, err)
 	if err != nil && !r.skips(ctx, event.Object, err) {
 		return err
@@ -337,9 +337,9 @@ func (r *Reflector) loseOther(ctx context.Context, m metav1.Object) error {
 
 // moved makes the version of an event the one to resume from, unless it is an older one,
 // as per-object counters and some DELETED have. tell says that the sink has not heard of it.
-func (r *Reflector) moved(ctx context.Context, event watch.Event, m metav1.Object, tell bool) error {
-	version := m.GetResourceVersion()
-	r.report.event(event.Type, m)
+func (r *Reflector) moved(ctx context.Context, event arrival, m metav1.Object, tell bool) error {
+	version := event.version
+	r.report.event(event, m)
 	if version == "" || older(version, r.reached) {
 		return nil
 	}
