@@ -18,8 +18,16 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// blanked runs an informer whose transform takes versions and UIDs off the very objects that
-// came. The first watch brings the events and ends; it returns the versions that watches were
+// blank is a transform that takes version and UID off the very object that came.
+func blank(obj *pod) (*pod, error) {
+	obj.ResourceVersion, obj.UID = "", ""
+	if obj.Spec == "poison" {
+		return nil, errors.New("poison")
+	}
+	return obj, nil
+}
+
+// blanked runs an informer with that transform. The first watch brings the events and ends; it returns the versions that watches were
 // opened at, and what the traces had to say of events.
 func blanked(t *testing.T, events ...string) (opened, traced []string) {
 	source := &informer.ListWatch{
@@ -43,13 +51,7 @@ func blanked(t *testing.T, events ...string) (opened, traced []string) {
 		NoWatchList: true,
 	}
 	mirror := informer.New(source, informer.Options[*pod]{
-		Transform: func(obj *pod) (*pod, error) {
-			obj.ResourceVersion, obj.UID = "", ""
-			if obj.Spec == "poison" {
-				return nil, errors.New("poison")
-			}
-			return obj, nil
-		},
+		Transform: blank,
 		ReflectorOptions: informer.ReflectorOptions{Traces: []*informer.Trace{{
 			Event: func(_, _, key, version string) { traced = append(traced, key+"@"+version) },
 		}}},
@@ -88,6 +90,29 @@ func TestBlankedVersionIsResumedFrom(t *testing.T) {
 				if len(traced) != len(events) {
 					t.Errorf("%d events were traced, want %d", len(traced), len(events))
 				}
+			})
+		})
+	}
+}
+
+// A transform that blanks the UID before it fails over an object does not keep another one,
+// whose name that object has taken, in the mirror.
+func TestBlankedPoisonTakesName(t *testing.T) {
+	for name, source := range map[string]func() *script{
+		"event": func() *script { return newScript().list(podList("10", "a@9/u")).watch("~a@11/v {poison}") },
+		"relist": func() *script {
+			return newScript().list(podList("10", "a@9/u"), podList("12", "a@11/v {poison}")).watch("ERR410")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := source().run(t, informer.ReflectorOptions{}, informer.StoreOptions[*pod]{Transform: blank})
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if list := m.store.List(); len(list) != 0 || len(m.failures()) != 1 {
+					t.Errorf("%d objects and %v, want the one that failed set aside", len(list), m.failures())
+				}
+				m.end(t)
 			})
 		})
 	}

@@ -3,6 +3,7 @@
 package informer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
 )
@@ -323,13 +325,16 @@ func (r *Reflector) skips(ctx context.Context, obj runtime.Object, err error) bo
 		return false // a DELETED without a key is found by a list
 	}
 	r.report.setAside(ctx, m, r.named(poison))
-	return r.loseOther(ctx, m) == nil
+	return r.loseOther(ctx, m, uidBefore(poison, m)) == nil
 }
+
+// uidBefore returns the UID that an object had before a transform that failed over it.
+func uidBefore(poison *ObjectError, m metav1.Object) types.UID { return cmp.Or(poison.UID, m.GetUID()) }
 
 // loseOther has the sink let go of an object with the name of m and another UID: it is
 // gone, because m has taken its name.
-func (r *Reflector) loseOther(ctx context.Context, m metav1.Object) error {
-	if _, uid, known := r.target.identity(m); known && !sameUID(uid, m.GetUID()) {
+func (r *Reflector) loseOther(ctx context.Context, m metav1.Object, now types.UID) error {
+	if _, uid, known := r.target.identity(m); known && !sameUID(uid, now) {
 		return r.noted(ctx, r.target.lose(ctx, m))
 	}
 	return nil
