@@ -63,6 +63,7 @@ func (f *DeltaFIFO[T]) prepareRun(r *run[T]) (n int, failed error) {
 	if failed != nil {
 		n--
 	}
+	clear(all[n:]) // reset does not see them
 	r.deltas = all[:n]
 	if f.places != nil {
 		f.places.locate(r)

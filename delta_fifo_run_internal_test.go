@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // runOf is a run of events: "+ns/a@1", "~ns/a@2", "-a@3"; "+" alone has no name.
@@ -181,5 +182,46 @@ func TestPopForgetsHashes(t *testing.T) {
 	}))
 	if _, ok := other.Get("ns/a"); !ok || other.s.table.Check() != nil {
 		t.Errorf("found %v: %v", ok, other.s.table.Check())
+	}
+}
+
+// What a run leaves behind does not hold its objects, also if it broke off.
+func TestRunHoldsNoObjects(t *testing.T) {
+	refuse := func(obj fifoMeta) (fifoMeta, error) {
+		if obj.Name == "bad" {
+			return nil, errors.New("no")
+		}
+		return obj, nil
+	}
+	key := func(obj fifoMeta) (string, error) {
+		if obj.Name == "unkeyed" {
+			return "", errors.New("no key")
+		}
+		return KeyOf(obj)
+	}
+	nameless := &metav1.PartialObjectMetadata{}
+	for name, bad := range map[string]fifoMeta{
+		"no poison": fifoNamed("good", "9"), "poison": fifoNamed("bad", "9"), "no key": fifoNamed("unkeyed", "9"), "no name": nameless,
+	} {
+		for at := range 4 {
+			t.Run(fmt.Sprint(name, " at ", at), func(t *testing.T) {
+				f := NewDeltaFIFO(DeltaFIFOOptions[fifoMeta]{KeyFunc: key, Transform: refuse, KnownObjects: NewStore(StoreOptions[fifoMeta]{KeyFunc: key})})
+				target := newTarget[fifoMeta](f, nil)
+				var events []arrival
+				for n := range 4 {
+					events = append(events, arrivalOf(watch.Event{Type: watch.Added, Object: fifoNamed(fmt.Sprint("n", n), "9")}))
+				}
+				events[at].Object = bad
+				done, err := target.applyRun(t.Context(), events)
+				if want := name == "no poison"; (err == nil) != want || !want && done != at {
+					t.Errorf("%d done: %v", done, err)
+				}
+				for n, d := range target.run.deltas[:cap(target.run.deltas)] {
+					if d.Object != nil {
+						t.Errorf("delta %d holds %s", n, d.Object.Name)
+					}
+				}
+			})
+		}
 	}
 }

@@ -303,7 +303,7 @@ func (l *listing) unusable(obj runtime.Object, err error) error {
 	if !l.r.synced && !l.r.options.Quarantine {
 		return &heldError{err: named, pause: poisonPause}
 	}
-	if _, uid, known := l.r.target.identity(m); !known || sameUID(uid, m.GetUID()) {
+	if _, uid, known := l.r.target.identity(m); !known || sameUID(uid, uidBefore(poison, m)) {
 		l.staging.keep(m)
 	}
 	l.aside[JoinKey(m.GetNamespace(), m.GetName())] = quarantineOf(named)

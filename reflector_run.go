@@ -13,6 +13,20 @@ import (
 // is waited for. Plain events of a run are handed on together, under one lock of the sink
 // and with one wake-up of its consumer; everything else is done one by one.
 
+// arrival is an event, and the version that its object had as it came: the sink owns the
+// object once it has it, and a transform may blank the version.
+type arrival struct {
+	watch.Event
+	version string
+}
+
+func arrivalOf(event watch.Event) arrival {
+	if m, ok := event.Object.(metav1.Object); ok {
+		return arrival{event, m.GetResourceVersion()}
+	}
+	return arrival{Event: event}
+}
+
 // maxRun bounds how long the first event of a run is held up by the others: a few µs.
 const maxRun = 64
 
@@ -47,7 +61,7 @@ func (r *Reflector) events(ctx context.Context, s *stream, first watch.Event) er
 
 // plain returns how many events at the head of a run say no more than that an object of
 // this collection has changed, each at a version that is not older than the one before.
-func (r *Reflector) plain(run []watch.Event) (n int) {
+func (r *Reflector) plain(run []arrival) (n int) {
 	at := r.reached
 	for n := range run {
 		switch run[n].Type {
@@ -55,11 +69,11 @@ func (r *Reflector) plain(run []watch.Event) (n int) {
 		default:
 			return n
 		}
-		m, ok := run[n].Object.(metav1.Object)
+		_, ok := run[n].Object.(metav1.Object)
 		if _, broken := run[n].Object.(*Undecodable); !ok || broken || r.elsewhere(run[n].Object) {
 			return n
 		}
-		version := m.GetResourceVersion()
+		version := run[n].version
 		if older(version, at) {
 			return n
 		}
@@ -71,13 +85,13 @@ func (r *Reflector) plain(run []watch.Event) (n int) {
 }
 
 // movedBy counts plain events that were applied, and returns the version that they come to.
-func (r *Reflector) movedBy(s *stream, run []watch.Event) (version string) {
+func (r *Reflector) movedBy(s *stream, run []arrival) (version string) {
 	for n := range run {
 		m := run[n].Object.(metav1.Object)
 		s.saw()
 		r.report.applied(m)
-		r.report.event(run[n].Type, m)
-		if v := m.GetResourceVersion(); v != "" {
+		r.report.event(run[n], m)
+		if v := run[n].version; v != "" {
 			version = v
 		}
 	}
@@ -85,14 +99,14 @@ func (r *Reflector) movedBy(s *stream, run []watch.Event) (version string) {
 }
 
 // drain returns an event and those behind it that are ready, in memory of the stream.
-func (s *stream) drain(first watch.Event) []watch.Event {
-	run := append(s.run[:0], first)
+func (s *stream) drain(first watch.Event) []arrival {
+	run := append(s.run[:0], arrivalOf(first))
 	for len(run) < maxRun {
 		select {
 		case event, ok := <-s.results:
 			if ok {
 				event, _ = s.received(event, ok)
-				run = append(run, event)
+				run = append(run, arrivalOf(event))
 				continue
 			}
 		default:
@@ -111,7 +125,7 @@ type runTaker[T any] interface {
 
 // applyRun applies plain events in their order, and returns how many it has, and the error
 // of the one behind them.
-func (t *typedTarget[T]) applyRun(ctx context.Context, events []watch.Event) (done int, err error) {
+func (t *typedTarget[T]) applyRun(ctx context.Context, events []arrival) (done int, err error) {
 	if t.runs == nil {
 		for done = range events {
 			if err := t.apply(ctx, events[done].Type, events[done].Object); err != nil {

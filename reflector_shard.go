@@ -61,5 +61,5 @@ func (r *Reflector) pushOut(ctx context.Context, event watch.EventType, m metav1
 	if event == watch.Deleted {
 		return nil
 	}
-	return r.loseOther(ctx, m)
+	return r.loseOther(ctx, m, m.GetUID())
 }

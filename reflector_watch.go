@@ -3,6 +3,7 @@
 package informer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
 )
@@ -264,7 +266,7 @@ func (r *Reflector) drawOrList(s *stream) error {
 }
 
 // event hands on one event.
-func (r *Reflector) event(ctx context.Context, s *stream, event watch.Event) error {
+func (r *Reflector) event(ctx context.Context, s *stream, event arrival) error {
 	switch event.Type {
 	case watch.Error:
 		return streamError(event.Object)
@@ -273,15 +275,15 @@ func (r *Reflector) event(ctx context.Context, s *stream, event watch.Event) err
 		if !ok {
 			return fmt.Errorf("%w: bookmark of type %T", errUnappliable, event.Object)
 		}
-		if r.alarming(event, m) {
-			return fmt.Errorf("%w: bookmark at %s, after %s", errAlarm, m.GetResourceVersion(), r.reached)
+		if r.alarming(event.Event, m) {
+			return fmt.Errorf("%w: bookmark at %s, after %s", errAlarm, event.version, r.reached)
 		}
 		s.saw()
 		return r.moved(ctx, event, m, true)
 	}
 	m, identified := event.Object.(metav1.Object)
-	if identified && r.alarming(event, m) {
-		return fmt.Errorf("%w: object %s at %s", errAlarm, JoinKey(m.GetNamespace(), m.GetName()), m.GetResourceVersion())
+	if identified && r.alarming(event.Event, m) {
+		return fmt.Errorf("%w: object %s at %s", errAlarm, JoinKey(m.GetNamespace(), m.GetName()), event.version)
 	}
 	if !r.elsewhere(event.Object) {
 		return r.applied(ctx, s, event, r.target.apply(ctx, event.Type, event.Object))
@@ -294,7 +296,7 @@ func (r *Reflector) event(ctx context.Context, s *stream, event watch.Event) err
 }
 
 // applied draws the conclusions from an event that was handed on, to which the sink said err.
-func (r *Reflector) applied(ctx context.Context, s *stream, event watch.Event, err error) error {
+func (r *Reflector) applied(ctx context.Context, s *stream, event arrival, err error) error {
 	err = r.noted(ctx, err)
 	if err != nil && !r.skips(ctx, event.Object, err) {
 		return err
@@ -323,13 +325,16 @@ func (r *Reflector) skips(ctx context.Context, obj runtime.Object, err error) bo
 		return false // a DELETED without a key is found by a list
 	}
 	r.report.setAside(ctx, m, r.named(poison))
-	return r.loseOther(ctx, m) == nil
+	return r.loseOther(ctx, m, uidBefore(poison, m)) == nil
 }
+
+// uidBefore returns the UID that an object had before a transform that failed over it.
+func uidBefore(poison *ObjectError, m metav1.Object) types.UID { return cmp.Or(poison.UID, m.GetUID()) }
 
 // loseOther has the sink let go of an object with the name of m and another UID: it is
 // gone, because m has taken its name.
-func (r *Reflector) loseOther(ctx context.Context, m metav1.Object) error {
-	if _, uid, known := r.target.identity(m); known && !sameUID(uid, m.GetUID()) {
+func (r *Reflector) loseOther(ctx context.Context, m metav1.Object, now types.UID) error {
+	if _, uid, known := r.target.identity(m); known && !sameUID(uid, now) {
 		return r.noted(ctx, r.target.lose(ctx, m))
 	}
 	return nil
@@ -337,9 +342,9 @@ func (r *Reflector) loseOther(ctx context.Context, m metav1.Object) error {
 
 // moved makes the version of an event the one to resume from, unless it is an older one,
 // as per-object counters and some DELETED have. tell says that the sink has not heard of it.
-func (r *Reflector) moved(ctx context.Context, event watch.Event, m metav1.Object, tell bool) error {
-	version := m.GetResourceVersion()
-	r.report.event(event.Type, m)
+func (r *Reflector) moved(ctx context.Context, event arrival, m metav1.Object, tell bool) error {
+	version := event.version
+	r.report.event(event, m)
 	if version == "" || older(version, r.reached) {
 		return nil
 	}

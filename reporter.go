@@ -15,7 +15,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
 )
 
@@ -387,10 +386,10 @@ func (r *reporter) applied(m metav1.Object) {
 }
 
 // event tells the traces of an event.
-func (r *reporter) event(event watch.EventType, m metav1.Object) {
+func (r *reporter) event(e arrival, m metav1.Object) {
 	r.each(func(t *Trace) {
 		if t.Event != nil {
-			t.Event(r.name, string(event), JoinKey(m.GetNamespace(), m.GetName()), m.GetResourceVersion())
+			t.Event(r.name, string(e.Type), JoinKey(m.GetNamespace(), m.GetName()), e.version)
 		}
 	})
 }

@@ -43,7 +43,7 @@ type stream struct {
 	opened  time.Time
 	timeout time.Duration // that the server was asked for
 	events  int           // events and bookmarks seen
-	run     []watch.Event // memory of drain
+	run     []arrival     // memory of drain
 	timer   *time.Timer
 	wish    string        // the version that somebody waits for
 	quiet   time.Time     // since when the reader waits; zero: it does not

@@ -22,7 +22,7 @@ import (
 // identity, or no object at all), a *sinkError, or an *indexFailure (it was applied).
 type target interface {
 	apply(ctx context.Context, event watch.EventType, obj runtime.Object) error
-	applyRun(ctx context.Context, events []watch.Event) (done int, err error)
+	applyRun(ctx context.Context, events []arrival) (done int, err error)
 	begin(ctx context.Context, scope *rescope) (staging, error)
 	beginVerify(ctx context.Context) (staging, error)
 	bookmark(ctx context.Context, resourceVersion string) error

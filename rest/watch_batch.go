@@ -151,7 +151,6 @@ func (b *batches[T]) settle() {
 // ready returns how much has been read from the connection beyond the last event; 0: less
 // than the next one, so that reading it may wait. Servers end each event with a new line.
 func (w *jsonEvents[T]) ready() int {
-	const space = " \t\r\n"
 	first := bytes.TrimLeft(w.in.decoder.UnreadBuffer(), space)
 	second, _ := w.in.buffer.Peek(w.in.buffer.Buffered())
 	if len(first) == 0 {
@@ -163,14 +162,22 @@ func (w *jsonEvents[T]) ready() int {
 	return len(first) + len(second)
 }
 
-// endsEvent looks for a new line that is none within an event, if that has several lines.
+const space = " \t\r\n"
+
+// endsEvent looks for a new line that is none within an event, if that has several lines:
+// there, what is behind one or, at the end of what has come, before it is indented.
 func endsEvent(b []byte) bool {
 	for {
 		i := bytes.IndexByte(b, '\n')
 		if i < 0 {
 			return false
 		}
-		if b = b[i+1:]; len(b) == 0 || b[0] == '{' {
+		line := b[:i]
+		switch b = b[i+1:]; {
+		case len(bytes.TrimLeft(b, space)) == 0:
+			line = bytes.TrimRight(line, space)
+			return bytes.HasSuffix(line, []byte("}")) && line[0] != ' ' && line[0] != '\t'
+		case b[0] == '{':
 			return true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -133,6 +134,34 @@ func TestBurstThatStops(t *testing.T) {
 					t.Error("an event after the last")
 				}
 			})
+		})
+	}
+}
+
+// The same for an event in several lines, wherever it is cut.
+func TestBurstBeforeCutLines(t *testing.T) {
+	const count = 100 // enough for a batch
+	b := bursts["indented"]
+	var burst []byte
+	for i := range count {
+		burst = append(burst, b.event(i)...)
+	}
+	next := b.event(count)
+	for cut := range len(next) - 1 {
+		synctest.Test(t, func(t *testing.T) {
+			in, out := io.Pipe()
+			w := watchPiped(t, b.encoding, b.contentType, in)
+			_, _ = out.Write(slices.Concat(burst, next[:cut]))
+			got := 0
+			for synctest.Wait(); len(w.ResultChan()) > 0; synctest.Wait() {
+				<-w.ResultChan()
+				got++
+			}
+			if got != count {
+				t.Errorf("%d events of %d have come before %q", got, count, next[:cut])
+			}
+			w.Stop()
+			_ = out.Close()
 		})
 	}
 }
