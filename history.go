@@ -52,6 +52,7 @@ type history struct {
 	check   bool      // R has to be checked
 	next    time.Time // no check before
 	noCheck bool      // the source refuses it, or ignores the limit
+	plain   bool      // the source refuses it at R, but not without a version
 	blind   bool      // versions of this source are not compared
 	alarmed bool      // the list on its way answers an alarm
 	lost    bool      // a check has shown that the history was broken
@@ -67,14 +68,20 @@ func (r *Reflector) checkVersion(parent context.Context) error {
 	ctx, cancel := context.WithTimeout(parent, checkTimeout)
 	defer cancel()
 	r.history.check, r.history.next = false, time.Now().Add(checkPause)
-	if !ordered(r.reached) || r.noMatch { // without a match, a check would cost a list
+	if !ordered(r.reached) {
 		return nil
 	}
+	options := r.listOptions(r.reached, false)
+	if r.noMatch || r.history.plain { // R with a limit alone would mean exactly R
+		options = r.listOptions("", false)
+	}
 	brief, done := context.WithTimeout(ctx, checkPatience)
-	version, err := r.peek(brief, r.listOptions(r.reached, false))
+	version, err := r.peek(brief, options)
 	late := brief.Err() != nil && ctx.Err() == nil
 	done()
-	if err != nil && (late || classify(err) == classTooLarge) {
+	refused := options.ResourceVersion != "" && refusesOptions(err)
+	if err != nil && (late || refused || classify(err) == classTooLarge) {
+		r.history.plain = r.history.plain || refused
 		version, err = r.peek(ctx, r.listOptions("", false))
 	}
 	switch {

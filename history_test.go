@@ -4,12 +4,15 @@ package informer_test
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/informerkit/informer"
+	"github.com/informerkit/informer/informertest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -57,5 +60,53 @@ func TestVersionCheckThroughPatientClient(t *testing.T) {
 				t.Errorf("Run: %v", err)
 			}
 		})
+	})
+}
+
+// noMatchSource refuses resourceVersionMatch, as servers do that do not know it.
+type noMatchSource struct{ *informertest.Collection[*pod] }
+
+func (s noMatchSource) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if options.ResourceVersionMatch != "" {
+		return nil, status(http.StatusBadRequest, "unknown parameter")
+	}
+	return s.Collection.List(ctx, options)
+}
+
+// A source that does not know the match is checked by its newest version.
+func TestVersionCheckWithoutMatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pods := informertest.NewCollection(t, parse("a"), parse("b"))
+		store := informer.NewStore(informer.StoreOptions[*pod]{})
+		var broken []error
+		reflector := informer.NewReflector(&informer.ListWatch{
+			ListFunc: noMatchSource{pods}.List, WatchFunc: pods.Watch, NoWatchList: true,
+		}, store, informer.ReflectorOptions{OnError: func(_ context.Context, err error) {
+			if errors.Is(err, informer.ErrHistoryBreak) {
+				broken = append(broken, err)
+			}
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- reflector.Run(ctx) }()
+		synctest.Wait()
+		before := pods.Snapshot()
+		must(pods.Create(t.Context(), parse("c")))(t)
+		synctest.Wait()
+		pods.Compact()
+		must(pods.Update(t.Context(), parse("c {x}")))(t)
+		pods.CutStreams() // what is lost is listed, and the match refused
+		time.Sleep(2 * time.Minute)
+		pods.Restore(before)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		pods.RequireEqual(t, store)
+		if len(broken) != 1 {
+			t.Errorf("told %v", broken)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 	})
 }

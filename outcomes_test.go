@@ -107,7 +107,8 @@ var outcomes = []outcome{
 	{stageStream, "L(0) W(10) L(10) W(10)", atOnce, 0, "410"},
 	{stageStream, "L(0) W(10) L() W(10)", atOnce, 1, "too large"},
 
-	{stageCheck, "L(0) W(10) C(10) W(10)", atOnce, 0, "400, 401, 403, 404, 405, 406, 408, 409, 410, 415, 422, 500, 501, unclassified, " +
+	{stageCheck, "L(0) W(10) C(10) C() W(10)", atOnce, 0, "400, 422"},
+	{stageCheck, "L(0) W(10) C(10) W(10)", atOnce, 0, "401, 403, 404, 405, 406, 408, 409, 410, 415, 500, 501, unclassified, " +
 		"429, 429 after 3 s, 502, 503, 504"},
 	{stageCheck, "L(0) W(10) C(10) C(10) W(10)", backs, 1, "refused, truncated"},
 	{stageCheck, "L(0) W(10) C(10) C() W(10)", atOnce, 0, "too large"},

@@ -67,7 +67,7 @@ func (r *Reflector) verifyIfDue(ctx context.Context, s *stream) error {
 }
 
 func (r *Reflector) verify(ctx context.Context) ([]*ObjectError, error) {
-	if !ordered(r.reached) || r.noMatch {
+	if !ordered(r.reached) {
 		return nil, fmt.Errorf("no list can be had at exactly %q", r.reached)
 	}
 	staging, err := r.target.beginVerify(ctx)
@@ -82,19 +82,26 @@ func (r *Reflector) verify(ctx context.Context) ([]*ObjectError, error) {
 	}
 	if err != nil {
 		staging.abort()
-		return nil, r.ahead(ctx, err)
+		if classify(err) == classTooLarge || refusesOptions(err) {
+			err = r.ahead(ctx, err)
+		}
+		return nil, err
 	}
+	r.noMatch, r.history.plain = false, false // it knows the match, whatever it said before
 	if err := r.noted(ctx, staging.commit(r.reached)); err != nil {
 		return nil, err
 	}
 	return staging.repaired(), nil
 }
 
-// ahead finds out why a verify asked for a version that the server has not reached: it lags,
-// or was restored to an older state. A source that the version check costs too much, because
-// it ignores the limit, shows it here.
+// ahead finds out whether a list that could not be had at R is none because the source was
+// restored to an older state, and not because it lags. A source that the version check costs
+// too much, because it ignores the limit, shows it here.
 func (r *Reflector) ahead(ctx context.Context, err error) error {
-	if classify(err) != classTooLarge || r.history.blind {
+	if r.history.blind { // its versions say nothing, but a list does
+		if classify(err) == classTooLarge {
+			return fmt.Errorf("%w, as the source says", errBroken)
+		}
 		return err
 	}
 	now, fault := r.newest(ctx)
