@@ -116,7 +116,7 @@ func (p *programs) perObject(ctx context.Context, n int) (seconds float64, err e
 	return medianOf(all, func(f mirror.Figures) float64 { return f.Seconds }) / float64(n), nil
 }
 
-func medianOf(all []mirror.Figures, value func(mirror.Figures) float64) float64 {
+func medianOf[F any](all []F, value func(F) float64) float64 {
 	var values []float64
 	for _, f := range all {
 		values = append(values, value(f))

@@ -20,7 +20,8 @@ import (
 // serve answers lists and watches of n pods on loopback, as kube-apiserver does: a list at
 // "0" whole, a watch-list with its end marker, and a watch with silence.
 //
-// Below /events/E/ the list has 1,000 pods, and the watch after it E events.
+// Below /events/E/ the list has 1,000 pods, and the watch after it E events. Below /relist/ID/
+// versions expire: see expiring.
 func serve(ctx context.Context, n int) (baseURL string, err error) {
 	b, err := newBodies()
 	if err != nil {
@@ -84,6 +85,7 @@ func (b *bodies) handler(n int) http.Handler {
 		events, _ := strconv.Atoi(r.PathValue("events"))
 		b.answer(w, r, eventPods, events)
 	})
+	(&expirings{b: b, n: n, all: map[string]*expiring{}}).handle(mux)
 	return mux
 }
 
@@ -103,7 +105,7 @@ func (b *bodies) answer(w http.ResponseWriter, r *http.Request, n, events int) {
 	case !watch && proto:
 		writeProto(out, b.proto, n, metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"})
 	case !watch:
-		writeList(out, b.json, n)
+		writeList(out, b.json, n, listing{version, 0})
 	case query.Get("sendInitialEvents") == "true":
 		writeInitialEvents(out, b.json, n)
 	default:
@@ -117,14 +119,24 @@ func (b *bodies) answer(w http.ResponseWriter, r *http.Request, n, events int) {
 	}
 }
 
-func writeList(out *bufio.Writer, p *pods, n int) {
-	fmt.Fprintf(out, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":%q},"items":[`, version)
+// listing is the state that a list has.
+type listing struct {
+	version string
+	updated int // one pod in so many has a later version; 0: none
+}
+
+func writeList(out *bufio.Writer, p *pods, n int, state listing) {
+	fmt.Fprintf(out, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":%q},"items":[`, state.version)
 	var buffer []byte
 	for i := range n {
 		if i > 0 {
 			_ = out.WriteByte(',')
 		}
-		buffer = p.append(buffer[:0], i)
+		at := i
+		if state.updated > 0 && i%state.updated == 0 {
+			at += laterVersion
+		}
+		buffer = p.appendAt(buffer[:0], i, at)
 		_, _ = out.Write(buffer)
 	}
 	_, _ = out.WriteString("]}\n")

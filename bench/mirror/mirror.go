@@ -26,6 +26,7 @@ const (
 	Protobuf     = "Protobuf list"
 	Metadata     = "metadata list"
 	Watch        = "watch"
+	Relist       = "relist" // List, and then lists after versions that have expired
 )
 
 // Task is what one process does.
@@ -36,7 +37,14 @@ type Task struct {
 }
 
 // Mirror mirrors a server until it is synced, and has applied the last event.
-type Mirror func(ctx context.Context, task Task) (count func() int, err error)
+type Mirror func(ctx context.Context, task Task) (*State, error)
+
+// State is what can be asked of a mirror that runs.
+type State struct {
+	Count     func() int
+	Version   func() string
+	Delivered *Deliveries // of changes to a handler, if the Mode is Relist
+}
 
 // Figures are what one mirror took.
 type Figures struct {
@@ -44,6 +52,7 @@ type Figures struct {
 	Peak    float64 // resident memory at its highest, MB (VmHWM)
 	Live    float64 // heap after two collections, MB
 	Objects int
+	Relists []Relisted
 }
 
 const megabyte = 1 << 20
@@ -69,24 +78,34 @@ func run(ctx context.Context, mirror Mirror) error {
 		return err
 	}
 	began := time.Now()
-	count, err := mirror(ctx, task)
+	state, err := mirror(ctx, task)
 	if err != nil {
 		return err
 	}
-	f := Figures{Seconds: time.Since(began).Seconds(), Objects: count()}
+	f := Figures{Seconds: time.Since(began).Seconds(), Objects: state.Count()}
 	if err := endProfile(); err != nil {
 		return err
 	}
 	if f.Peak, err = peak(); err != nil {
 		return err
 	}
+	f.Live = live()
+	if task.Mode == Relist {
+		if f.Relists, err = relists(ctx, task.Server, state); err != nil {
+			return err
+		}
+	}
+	runtime.KeepAlive(state)
+	return json.NewEncoder(os.Stdout).Encode(f)
+}
+
+// live is the heap after two collections, in MB.
+func live() float64 {
 	runtime.GC()
 	runtime.GC()
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
-	f.Live = float64(stats.HeapAlloc) / megabyte
-	runtime.KeepAlive(count)
-	return json.NewEncoder(os.Stdout).Encode(f)
+	return float64(stats.HeapAlloc) / megabyte
 }
 
 // Pause is how long both sides wait before they look again.
@@ -100,16 +119,19 @@ func Pause(ctx context.Context) error {
 }
 
 // peak is the highest resident memory of this process so far, in MB.
-func peak() (float64, error) {
+func peak() (float64, error) { return memory("VmHWM") }
+
+// memory reads a line of what the kernel says of this process, in MB.
+func memory(name string) (float64, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
 			kilobytes, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
 			return kilobytes / 1024, err
 		}
 	}
-	return 0, fmt.Errorf("no VmHWM in /proc/self/status")
+	return 0, fmt.Errorf("no %s in /proc/self/status", name)
 }

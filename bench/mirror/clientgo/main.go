@@ -30,7 +30,7 @@ type listOnly struct{ *cache.ListWatch }
 // IsWatchListSemanticsUnSupported is how client-go asks.
 func (listOnly) IsWatchListSemanticsUnSupported() bool { return true }
 
-func clientGo(ctx context.Context, task mirror.Task) (func() int, error) {
+func clientGo(ctx context.Context, task mirror.Task) (*mirror.State, error) {
 	all, example, err := clientGoSource(task)
 	if err != nil {
 		return nil, err
@@ -46,13 +46,27 @@ func clientGo(ctx context.Context, task mirror.Task) (func() int, error) {
 	}); err != nil {
 		return nil, err
 	}
+	state := &mirror.State{
+		Count:     func() int { return len(pods.GetStore().ListKeys()) },
+		Version:   pods.LastSyncResourceVersion,
+		Delivered: &mirror.Deliveries{},
+	}
+	if task.Mode == mirror.Relist {
+		handler := cache.ResourceEventHandlerFuncs{
+			UpdateFunc: func(any, any) { state.Delivered.Add() },
+			DeleteFunc: func(any) { state.Delivered.Add() },
+		}
+		if _, err := pods.AddEventHandler(handler); err != nil {
+			return nil, err
+		}
+	}
 	go pods.RunWithContext(ctx)
 	for !pods.HasSynced() || task.Last != "" && pods.LastSyncResourceVersion() != task.Last {
 		if err := mirror.Pause(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return func() int { return len(pods.GetStore().ListKeys()) }, nil
+	return state, nil
 }
 
 // clientGoSource is the client for a mode, with its own defaults but for the encoding.

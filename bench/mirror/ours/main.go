@@ -18,7 +18,7 @@ import (
 
 func main() { mirror.Main(ours) }
 
-func ours(ctx context.Context, task mirror.Task) (func() int, error) {
+func ours(ctx context.Context, task mirror.Task) (*mirror.State, error) {
 	config := rest.Config{BaseURL: task.Server, DropManagedFields: true}
 	switch task.Mode {
 	case mirror.Unstructured:
@@ -32,7 +32,7 @@ func ours(ctx context.Context, task mirror.Task) (func() int, error) {
 	return oursOf[*corev1.Pod](ctx, config, task)
 }
 
-func oursOf[T informer.Object](ctx context.Context, config rest.Config, task mirror.Task) (func() int, error) {
+func oursOf[T informer.Object](ctx context.Context, config rest.Config, task mirror.Task) (*mirror.State, error) {
 	source, err := rest.New[T](config, rest.Resource{Version: "v1", Resource: "pods"})
 	if err != nil {
 		return nil, err
@@ -45,6 +45,17 @@ func oursOf[T informer.Object](ctx context.Context, config rest.Config, task mir
 		options.InitialEventsTimeout = -1
 	}
 	pods := informer.New(source, options)
+	state := &mirror.State{Count: pods.Store().Len, Version: pods.Store().ResourceVersion, Delivered: &mirror.Deliveries{}}
+	if task.Mode == mirror.Relist {
+		handler := informer.HandlerFunc[T](func(_ context.Context, change informer.Change[T]) {
+			if change.Cause != informer.CauseInitial {
+				state.Delivered.Add()
+			}
+		})
+		if _, err := pods.AddHandler(handler, informer.HandlerOptions{}); err != nil {
+			return nil, err
+		}
+	}
 	go func() { _ = pods.Run(ctx) }()
 	if err := pods.WaitForSync(ctx); err != nil {
 		return nil, err
@@ -54,5 +65,5 @@ func oursOf[T informer.Object](ctx context.Context, config rest.Config, task mir
 			return nil, err
 		}
 	}
-	return func() int { return pods.Store().Len() }, nil
+	return state, nil
 }
