@@ -69,7 +69,7 @@ fuzz: ## each fuzz function for FUZZTIME (1m)
 	@listed=$$($(GO) test -list '^Fuzz' ./...); \
 	while read -r package name; do \
 		echo "fuzz $$package $$name"; \
-		$(GO) test -run='^$$' -fuzz="^$$name\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=20x "$$package" </dev/null; \
+		GO="$(GO)" FUZZTIME="$(FUZZTIME)" .ci/fuzz "$$package" "$$name"; \
 	done < <(awk '/^Fuzz/ { names[++n] = $$1 } $$1 == "ok" { for (i = 1; i <= n; i++) print $$2, names[i]; n = 0 }' <<<"$$listed")
 
 .PHONY: api
