@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -28,6 +29,7 @@ type filler func(c *cursor, v reflect.Value) bool
 type planner struct {
 	plans       map[reflect.Type]*plan
 	strings     *interner
+	quantities  *quantities // nil until a type has one
 	walker      *walker
 	root        reflect.Type // of the objects
 	dropManaged bool         // leave metadata.managedFields out
@@ -74,6 +76,11 @@ func (p *planner) filler(t reflect.Type) (filler, bool) {
 		return fillMicroTime, true
 	case reflect.TypeFor[intstr.IntOrString]():
 		return p.fillIntOrString, true
+	case reflect.TypeFor[resource.Quantity]():
+		if p.quantities == nil {
+			p.quantities = &quantities{}
+		}
+		return p.quantities.fillJSON, true
 	case reflect.TypeFor[stdjson.Number]():
 		return nil, false
 	}
