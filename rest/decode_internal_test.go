@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -360,6 +361,44 @@ func TestStatusWithoutKind(t *testing.T) {
 }
 
 // What was there before is found again, and what is long is kept by nobody else.
+// The strings that only one object has share its memory, and nobody else's.
+func TestOwnStrings(t *testing.T) {
+	n := newInterner()
+	keep := func(texts ...string) (kept []string) {
+		n.begin()
+		for _, text := range texts {
+			kept = append(kept, n.keep([]byte(text)))
+		}
+		return kept
+	}
+	together := func(a, b string) bool {
+		return unsafe.Pointer(unsafe.StringData(b)) == unsafe.Add(unsafe.Pointer(unsafe.StringData(a)), len(a))
+	}
+	// Of a length that leaves a gap where each has memory of its own.
+	name, uid, long := "a-name-of-20-letters", "a-uid--of-20-letters", strings.Repeat("x", maxMine-6)
+	for i, test := range []struct {
+		texts  []string
+		joined bool // the first two
+	}{
+		{[]string{name, uid}, false}, // nothing is known yet
+		{[]string{name, uid}, true},
+		{[]string{name, uid, long}, true},
+		{[]string{name, uid, long}, true},
+		{[]string{long, name}, false},
+		{[]string{name}, false},
+		{nil, false},
+		{[]string{name, uid}, false},
+	} {
+		got := keep(test.texts...)
+		if !slices.Equal(got, test.texts) {
+			t.Errorf("object %d has %q, want %q", i, got, test.texts)
+		}
+		if joined := len(got) > 1 && together(got[0], got[1]); joined != test.joined {
+			t.Errorf("object %d: joined %t, want %t", i, joined, test.joined)
+		}
+	}
+}
+
 func TestHabit(t *testing.T) {
 	n := newInterner()
 	var h habit

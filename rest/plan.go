@@ -47,7 +47,10 @@ func newPlan(t reflect.Type, dropManaged bool) *plan {
 	if !ok {
 		return nil
 	}
-	return out
+	return &plan{fill: func(c *cursor, v reflect.Value) bool {
+		p.strings.begin()
+		return out.fill(c, v)
+	}}
 }
 
 var (
