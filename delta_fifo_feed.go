@@ -294,6 +294,17 @@ func (s *feed[T]) endCommit(r *fifoReplacement[T], version string) error {
 	return nil
 }
 
+// waiting returns what the source has aside, and who holds the keys.
+func (s *feed[T]) waiting() []collision {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	all := make([]collision, 0, len(s.aside))
+	for key, d := range s.aside {
+		all = append(all, collision{key: key, version: d.ResourceVersion, uid: d.UID, owner: s.f.newestLocked(key).source})
+	}
+	return all
+}
+
 // forgetLocked drops what is aside and not in the list.
 func (s *feed[T]) forgetLocked(r *fifoReplacement[T]) {
 	for key := range s.aside {

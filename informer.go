@@ -342,6 +342,7 @@ func (i *Informer[T]) Status() Status {
 		ResourceVersion: i.store.ResourceVersion(),
 		Queued:          i.queue.Len(),
 		Quarantined:     i.quarantined(),
+		Collisions:      collisionsOf(members),
 	}
 	for _, m := range members {
 		s.Sources = append(s.Sources, m.status())
