@@ -136,17 +136,35 @@ func (d *delivery[T]) wakeUp() {
 	}
 }
 
-// run calls the handler until nothing is queued. The end of one call is the start of the
-// next: one look at the clock each.
+// run calls the handler until nothing is queued. A handler that ends its goroutine with
+// runtime.Goexit, as a test's Fatal does, goes on in another one.
 func (d *delivery[T]) run() {
+	var key string // of the change, or of the first of some, that the handler is called with
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if value := recover(); value != nil {
+			panic(value) // a crash, as without this function
+		}
+		d.reportPanic(key, errGoexit)
+		d.informer.goroutines.Go(d.run)
+	}()
+	d.deliver(&key)
+	returned = true
+}
+
+// deliver is run. The end of one call is the start of the next: one look at the clock each.
+func (d *delivery[T]) deliver(key *string) {
 	last := d.informer.now()
 	var took time.Duration
 	for {
 		var ok bool
 		if d.batch != nil {
-			ok = d.runBatch(took)
+			ok = d.runBatch(took, key)
 		} else {
-			ok = d.runOne(took)
+			ok = d.runOne(took, key)
 		}
 		if !ok {
 			return
@@ -156,19 +174,21 @@ func (d *delivery[T]) run() {
 	}
 }
 
-func (d *delivery[T]) runOne(took time.Duration) bool {
+func (d *delivery[T]) runOne(took time.Duration, key *string) bool {
 	var change Change[T]
 	ok := d.next(took, func() (ok bool) { change, ok = d.queue.pop(); return ok })
 	if ok {
+		*key = change.Key
 		d.call(change)
 	}
 	return ok
 }
 
-func (d *delivery[T]) runBatch(took time.Duration) bool {
+func (d *delivery[T]) runBatch(took time.Duration, key *string) bool {
 	var changes []Change[T]
 	ok := d.next(took, func() bool { changes = d.queue.popAll(d.options.Limit); return len(changes) > 0 })
 	if ok {
+		*key = changes[0].Key
 		d.callBatch(changes)
 	}
 	return ok
@@ -296,15 +316,22 @@ func (d *delivery[T]) trace(key string) (end func()) {
 	}
 }
 
-// recoverPanic is deferred. Neither the log nor the error's text holds the value, which
-// may be an object.
+// recoverPanic is deferred.
 func (d *delivery[T]) recoverPanic(key string) {
-	value := recover()
-	if value == nil {
-		return
+	if value := recover(); value != nil {
+		d.reportPanic(key, value)
 	}
+}
+
+// reportPanic tells of a call that did not return. Neither the log nor the error's text
+// holds the value, which may be an object.
+func (d *delivery[T]) reportPanic(key string, value any) {
 	err := &PanicError{Handler: d.name, Key: key, Value: value, Stack: debug.Stack()}
-	klog.FromContext(d.ctx).Error(nil, "handler panicked", "key", key, "value", fmt.Sprintf("%T", value))
+	if value == errGoexit {
+		klog.FromContext(d.ctx).Error(errGoexit, "handler did not return", "key", key)
+	} else {
+		klog.FromContext(d.ctx).Error(nil, "handler panicked", "key", key, "value", fmt.Sprintf("%T", value))
+	}
 	d.informer.reportError(d.ctx, err)
 }
 

@@ -102,8 +102,8 @@ type DeltaFIFOOptions[T any] struct {
 // same time; changes of different keys then are no longer in order.
 //
 // Errors: writers return an *ObjectError for an object that is nil or cannot be keyed or
-// transformed, and queue nothing; ErrClosed after Close; the cause of ctx if that ends
-// while they wait for room. A panic of KeyFunc or Transform passes through.
+// transformed, and queue nothing; ErrClosed after Close; the cause of ctx, with key and
+// Limit, if that ends while they wait for room. A panic of KeyFunc or Transform passes through.
 //
 // Lifetime: until Close. It starts no goroutine.
 type DeltaFIFO[T any] struct {
@@ -218,7 +218,7 @@ func (f *DeltaFIFO[T]) upsert(ctx context.Context, typ DeltaType, obj T) error {
 		return err
 	}
 	d.Type, d.Cause = typ, CauseWatch
-	if err := f.lockForRoom(ctx); err != nil {
+	if err := f.lockForRoom(ctx, &d); err != nil {
 		return err
 	}
 	f.position++
@@ -243,7 +243,7 @@ func (f *DeltaFIFO[T]) Delete(ctx context.Context, obj T) error {
 		var zero T
 		d.Object, d.FinalStateUnknown = zero, true
 	}
-	if err := f.lockForRoom(ctx); err != nil {
+	if err := f.lockForRoom(ctx, &d); err != nil {
 		return err
 	}
 	f.position++
@@ -255,7 +255,7 @@ func (f *DeltaFIFO[T]) Delete(ctx context.Context, obj T) error {
 // delta has the last known object.
 func (f *DeltaFIFO[T]) deleteNamed(ctx context.Context, m metav1.Object) error {
 	d := tombstoneOf[T](m)
-	if err := f.lockForRoom(ctx); err != nil {
+	if err := f.lockForRoom(ctx, &d); err != nil {
 		return err
 	}
 	f.position++
@@ -277,7 +277,8 @@ func (f *DeltaFIFO[T]) lose(ctx context.Context, obj T) error {
 	if err != nil {
 		return err
 	}
-	if err := f.lockForRoom(ctx); err != nil {
+	d.Type = DeltaDeleted
+	if err := f.lockForRoom(ctx, &d); err != nil {
 		return err
 	}
 	f.position++
@@ -395,9 +396,9 @@ func (f *DeltaFIFO[T]) Close() {
 	}
 }
 
-// lockForRoom returns with the lock held, as soon as there is room, or with an error
+// lockForRoom returns with the lock held, as soon as there is room for d, or with an error
 // and without it.
-func (f *DeltaFIFO[T]) lockForRoom(ctx context.Context) error {
+func (f *DeltaFIFO[T]) lockForRoom(ctx context.Context, d *Delta[T]) error {
 	for {
 		f.mu.Lock()
 		switch {
@@ -412,7 +413,7 @@ func (f *DeltaFIFO[T]) lockForRoom(ctx context.Context) error {
 		case <-f.room:
 		case <-f.closed:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return fmt.Errorf("%s %q: no room in a queue with a Limit of %d: %w", d.Type, d.Key, f.limit, context.Cause(ctx))
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (s *feed[T]) upsert(ctx context.Context, typ DeltaType, obj T) error {
 		return err
 	}
 	d.Type, d.Cause = typ, CauseWatch
-	if err := s.lock(ctx); err != nil {
+	if err := s.lock(ctx, &d); err != nil {
 		return err
 	}
 	var collisions []collision
@@ -139,7 +139,7 @@ func (s *feed[T]) deleteNamed(ctx context.Context, m metav1.Object) error {
 func (s *feed[T]) delete(ctx context.Context, d Delta[T]) error {
 	f := s.f
 	s.claim(&d)
-	if err := s.lock(ctx); err != nil {
+	if err := s.lock(ctx, &d); err != nil {
 		return err
 	}
 	if kept, ok := s.aside[d.Key]; ok {
@@ -161,7 +161,8 @@ func (s *feed[T]) lose(ctx context.Context, obj T) error {
 		return err
 	}
 	s.claim(&d)
-	if err := s.lock(ctx); err != nil {
+	d.Type = DeltaDeleted
+	if err := s.lock(ctx, &d); err != nil {
 		return err
 	}
 	delete(s.aside, d.Key)
@@ -293,6 +294,17 @@ func (s *feed[T]) endCommit(r *fifoReplacement[T], version string) error {
 	return nil
 }
 
+// waiting returns what the source has aside, and who holds the keys.
+func (s *feed[T]) waiting() []collision {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	all := make([]collision, 0, len(s.aside))
+	for key, d := range s.aside {
+		all = append(all, collision{key: key, version: d.ResourceVersion, uid: d.UID, owner: s.f.newestLocked(key).source})
+	}
+	return all
+}
+
 // forgetLocked drops what is aside and not in the list.
 func (s *feed[T]) forgetLocked(r *fifoReplacement[T]) {
 	for key := range s.aside {
@@ -321,8 +333,8 @@ func (s *feed[T]) close() {
 }
 
 // lock is lockForRoom, and begins a write.
-func (s *feed[T]) lock(ctx context.Context) error {
-	if err := s.f.lockForRoom(ctx); err != nil {
+func (s *feed[T]) lock(ctx context.Context, d *Delta[T]) error {
+	if err := s.f.lockForRoom(ctx, d); err != nil {
 		return err
 	}
 	if s.closed {

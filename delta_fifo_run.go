@@ -143,7 +143,7 @@ func (r *run[T]) cutKeys(block string, first, end int) {
 // queueRun queues deltas, as many at once as there is room for.
 func (f *DeltaFIFO[T]) queueRun(ctx context.Context, deltas []Delta[T]) (done int, err error) {
 	for done < len(deltas) {
-		if err := f.lockForRoom(ctx); err != nil {
+		if err := f.lockForRoom(ctx, &deltas[done]); err != nil {
 			return done, err
 		}
 		for ; done < len(deltas) && f.hasRoomLocked(); done++ {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/informerkit/informer"
 )
@@ -272,6 +273,23 @@ func TestDeltaFIFOWaits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who waited for room in vain is told what for.
+func TestDeltaFIFOFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := informer.NewDeltaFIFO(informer.DeltaFIFOOptions[fifoObject]{Limit: 2, KnownObjects: newFifoKnown("b@1")})
+		fifoWrite(t, f, "add a@1", "update a@2")
+		for name, write := range map[string]func(context.Context, fifoObject) error{"Added": f.Add, "Updated": f.Update, "Deleted": f.Delete} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			err := write(ctx, fifoObj("b@3"))
+			cancel()
+			want := name + ` "b": no room in a queue with a Limit of 2: context deadline exceeded`
+			if !errors.Is(err, context.DeadlineExceeded) || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+	})
 }
 
 func TestDeltaFIFOEndedContext(t *testing.T) {

@@ -44,6 +44,7 @@ var (
 	errRenamed   = errors.New("transform changed namespace or name")
 	errCollision = errors.New("another source of the union holds the key")
 	errMutated   = errors.New("changed although it is shared and read-only")
+	errGoexit    = errors.New("runtime.Goexit") // of a handler, at the object
 )
 
 // SourceError is a request or a stream of a source that failed. The OnError hook, the
@@ -148,17 +149,21 @@ func onlyIndexErrors(err error) bool {
 	return false
 }
 
-// PanicError is a recovered panic of a handler. Its message leaves the value out, which
-// may hold an object.
+// PanicError is a recovered panic of a handler, or a handler that ended its goroutine with
+// runtime.Goexit, as a test's Fatal does. Its message leaves the value out, which may hold an
+// object.
 type PanicError struct {
 	Handler string // name of the handler
-	Key     string // of the change that it was called with
-	Value   any    // what it panicked with
+	Key     string // of the change, or of the first of some, that it was called with
+	Value   any    // what it panicked with; after runtime.Goexit an error that says so
 	Stack   []byte // of the goroutine, at the panic
 }
 
 // Error names handler and key, and the type of the value.
 func (e *PanicError) Error() string {
+	if e.Value == errGoexit {
+		return fmt.Sprintf("handler %s: %v at %s", e.Handler, errGoexit, e.Key)
+	}
 	return fmt.Sprintf("handler %s: panic at %s: %T", e.Handler, e.Key, e.Value)
 }
 

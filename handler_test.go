@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -124,6 +125,59 @@ func TestRecoverPanics(t *testing.T) {
 			t.Errorf("reported %v", reported)
 		}
 	})
+}
+
+// A handler that ends its goroutine, as a test's Fatal does, is named, and is called on.
+func TestHandlerThatExits(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			source, errs := infCollection("1", "a@1/a", "b@1/b"), &infErrors{}
+			options := informer.Options[infObject]{}
+			options.OnError = errs.add
+			i := informer.New(source, options)
+			var calls []string
+			exits := informer.HandlerFunc[infObject](func(_ context.Context, c informer.Change[infObject]) {
+				calls = append(calls, fmt.Sprintf("%s %s", c.Type, c.Key))
+				if c.Key == "a" {
+					runtime.Goexit()
+				}
+			})
+			var handler informer.Handler[infObject] = exits
+			want := []string{"Added a", "Added b", "Updated a", "Updated b"}
+			if batch {
+				handler, want = firstOfBatch{exits}, []string{"Added a", "Updated a", "Updated b"}
+			}
+			registration, err := i.AddHandler(handler, informer.HandlerOptions{Name: "leaver"})
+			fifoMust(t, err)
+			r := infStart(t, i)
+			defer r.end()
+			source.event("~a@2/a")
+			synctest.Wait()
+			source.event("~b@3/b")
+			synctest.Wait()
+			if !slices.Equal(calls, want) || !registration.HasSynced() {
+				t.Errorf("calls %q, want %q; synced %v", calls, want, registration.HasSynced())
+			}
+			if told := errs.of("handler leaver: runtime.Goexit at a"); len(told) != 2 {
+				t.Errorf("told %q", told)
+			}
+			if status := i.Status().Handlers[0]; status.Queued != 0 {
+				t.Errorf("%d are still queued", status.Queued)
+			}
+			if err := registration.RemoveAndWait(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// firstOfBatch handles the first change of each batch.
+type firstOfBatch struct {
+	informer.HandlerFunc[infObject]
+}
+
+func (f firstOfBatch) HandleBatch(ctx context.Context, changes []informer.Change[infObject]) {
+	f.Handle(ctx, changes[0])
 }
 
 func TestFilter(t *testing.T) {

@@ -178,7 +178,8 @@ func storeFor[T Object](options Options[T], constructor string) *Store[T] {
 // error. When it returns, all calls of handlers have; what was queued for them is dropped.
 // The logger of ctx (klog.NewContext) is the informer's, and the handlers'.
 //
-// A panic of the source's List or Watch passes through.
+// A panic of the source's List or Watch passes through, and so does one of a type in its own
+// decoding, as in UnmarshalJSON, where a source of package rest reads it.
 //
 // Errors: ErrStarted if it was called before.
 func (i *Informer[T]) Run(ctx context.Context) error {
@@ -342,6 +343,7 @@ func (i *Informer[T]) Status() Status {
 		ResourceVersion: i.store.ResourceVersion(),
 		Queued:          i.queue.Len(),
 		Quarantined:     i.quarantined(),
+		Collisions:      collisionsOf(members),
 	}
 	for _, m := range members {
 		s.Sources = append(s.Sources, m.status())

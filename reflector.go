@@ -34,7 +34,7 @@ type ReflectorOptions struct {
 	Verify               time.Duration                        // period of a list that the mirror is compared with, and repaired by, plus up to a tenth; 0: never
 	Quarantine           bool                                 // set poison objects aside from the first list on; false: only after the first sync, which they fail, to be tried 5 minutes later
 	StopOn               func(err error) bool                 // ends Run with err; nil: never
-	OnError              func(ctx context.Context, err error) // every failure of a list, a watch or an object; called synchronously; nil: none
+	OnError              func(ctx context.Context, err error) // every failure of a list, a watch or an object (of those of another type in a list ten, and their number); called synchronously; nil: none
 	Traces               []*Trace                             // hooks; each is called
 }
 

@@ -105,6 +105,7 @@ func (r *Reflector) initialEvents(ctx context.Context, s *stream, asked string) 
 func (l *listing) initial(s *stream, event watch.Event) (marker string, err error) {
 	switch event.Type {
 	case watch.Error:
+		s.rethrow()
 		return "", streamError(event.Object)
 	case watch.Added, watch.Modified:
 		err = l.item(event.Object)

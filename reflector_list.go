@@ -87,6 +87,7 @@ type listing struct {
 	items   int
 	hashes  map[uint64]struct{}
 	aside   map[string]Quarantined // by namespace/name
+	others  int                    // objects of another type, left out
 	began   time.Time
 	trace   *utiltrace.Trace
 	late    *time.Timer // ends the list when nothing has come for too long; nil for initial events
@@ -112,6 +113,9 @@ func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
 func (l *listing) end(err *error) {
 	if *err != nil && l.staging != nil {
 		l.staging.abort()
+	}
+	if more := l.others - othersTold; more > 0 {
+		l.r.report.note(l.ctx, l.r.sourceError("list", fmt.Errorf("%d more objects left out: %w", more, ErrWrongType)))
 	}
 	l.r.report.listed(l.items, -1)
 	l.trace.LogIfLong(longList)
@@ -278,6 +282,10 @@ func (l *listing) forgive(obj runtime.Object) {
 	}
 }
 
+// othersTold is the number of objects of another type that a list reports one by one; the
+// rest is one report.
+const othersTold = 10
+
 // defaultProgress is the number of items between two updates of Status.
 const defaultProgress = 100
 
@@ -286,7 +294,9 @@ const defaultProgress = 100
 func (l *listing) unusable(obj runtime.Object, err error) error {
 	m, identified := obj.(metav1.Object)
 	if errors.Is(err, ErrWrongType) {
-		l.r.report.note(l.ctx, l.r.sourceError("list", err))
+		if l.others++; l.others <= othersTold {
+			l.r.report.note(l.ctx, l.r.sourceError("list", err))
+		}
 		return nil
 	}
 	poison, ok := errors.AsType[*ObjectError](err)

@@ -269,6 +269,7 @@ func (r *Reflector) drawOrList(s *stream) error {
 func (r *Reflector) event(ctx context.Context, s *stream, event arrival) error {
 	switch event.Type {
 	case watch.Error:
+		s.rethrow()
 		return streamError(event.Object)
 	case watch.Bookmark:
 		m, ok := event.Object.(metav1.Object)

@@ -31,6 +31,7 @@ type Status struct {
 	Sources         []SourceStatus  // in the order in which they were added; one, unless it is a union
 	Handlers        []HandlerStatus // in the order in which they were added
 	Quarantined     []Quarantined   // sorted by key
+	Collisions      []Quarantined   // of a union: objects that wait because another source holds their key; sorted by key
 }
 
 // SourceStatus says what one source is doing. It is a copy, and marshals to JSON.
@@ -60,7 +61,8 @@ type HandlerStatus struct {
 	LastDuration time.Duration // of the last call
 }
 
-// Quarantined is an object that was set aside because it cannot be applied. It marshals to JSON.
+// Quarantined is an object that was set aside because it cannot be applied, or kept aside
+// because its key is another source's. It marshals to JSON.
 type Quarantined struct {
 	Source          string    // that sent it
 	Key             string    // of the object

@@ -165,6 +165,14 @@ func (s *stream) received(event watch.Event, ok bool) (watch.Event, error) {
 	return event, nil
 }
 
+// rethrow is called for an event of type ERROR. A source that decodes in a goroutine of its
+// own may have met a panic there: that goes on in this one.
+func (s *stream) rethrow() {
+	if source, ok := s.source.(interface{ Rethrow() }); ok {
+		source.Rethrow()
+	}
+}
+
 // drewNothing reports whether the stream, which has lived so long, was to draw a bookmark
 // and has brought nothing.
 func (s *stream) drewNothing(lived time.Duration) bool {

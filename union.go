@@ -3,6 +3,7 @@
 package informer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,8 +59,8 @@ type member[T Object] struct {
 // Sources that are added afterwards leave it synced.
 //
 // A key belongs to the source that had it first. What another source sends under the same
-// key is reported once, to OnError and the log, kept aside, and takes the key when the first
-// one has let go of it; Status does not list it. KeyPrefix tells the keys of sources apart.
+// key is reported once, to OnError and the log, kept aside, listed in Status.Collisions, and
+// takes the key when the first one has let go of it. KeyPrefix tells the keys of sources apart.
 //
 // It panics as New does, and if Options.Store holds objects, which are of no source.
 func NewUnion[T Object](options Options[T]) *Informer[T] {
@@ -182,7 +183,9 @@ func (i *Informer[T]) unknownSourceLocked(name string) error {
 // have no Shard of their own. It returns at once: each source stops its watch where it is
 // and lists the new part not older than that, so there is no gap. What is in both parts
 // says nothing, what left comes as Deleted and what came as Added, with CauseScope. A
-// source that waits because of a failure lists the new part when that wait is over.
+// source that waits because of a failure lists the new part when that wait is over, so that
+// no caller can hammer a server in trouble: after twice the Max of the Backoff at most, or 5
+// minutes where the server or an object has asked for them.
 //
 // Errors: a Shard that is none; ErrStopped once Run has returned.
 func (i *Informer[T]) SetShard(shard Shard) error {
@@ -314,9 +317,28 @@ func (i *Informer[T]) reportCollisions(ctx context.Context, m *member[T], all []
 			"source", m.name, "owner", c.owner, "key", c.key, "uid", c.uid, "resourceVersion", c.version)
 		i.reportError(ctx, &ObjectError{
 			Source: m.reflector.options.Name, Key: strings.TrimPrefix(c.key, m.prefix), UID: c.uid, ResourceVersion: c.version,
-			Err: fmt.Errorf("%w: %s", errCollision, c.owner),
+			Err: c.error(),
 		})
 	}
+}
+
+func (c *collision) error() error { return fmt.Errorf("%w: %s", errCollision, c.owner) }
+
+// collisionsOf returns what sources keep aside, sorted by key.
+func collisionsOf[T Object](members []*member[T]) []Quarantined {
+	var all []Quarantined
+	for _, m := range members {
+		if m.feed == nil {
+			continue
+		}
+		for _, c := range m.feed.waiting() {
+			all = append(all, Quarantined{Source: m.name, Key: c.key, UID: c.uid, ResourceVersion: c.version, Error: c.error().Error()})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Quarantined) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Source, b.Source))
+	})
+	return all
 }
 
 func (m *member[T]) status() SourceStatus {

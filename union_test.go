@@ -193,6 +193,19 @@ func TestUnionAddRemove(t *testing.T) {
 	}, informer.Source{Name: "one", ListerWatcher: one})
 }
 
+// wantCollisions compares what Status lists; nothing of it is quarantined.
+func (u *infUnion) wantCollisions(want ...string) {
+	u.t.Helper()
+	status := u.Status()
+	var got []string
+	for _, c := range status.Collisions {
+		got = append(got, fmt.Sprintf("%s %s@%s/%s: %s", c.Source, c.Key, c.ResourceVersion, c.UID, c.Error))
+	}
+	if !slices.Equal(got, want) || len(status.Quarantined) > 0 {
+		u.t.Errorf("collisions %q, want %q; quarantined %v", got, want, status.Quarantined)
+	}
+}
+
 func TestUnionCollision(t *testing.T) {
 	one, two := infCollection("1", "k@1/u1"), infCollection("100")
 	unionTest(t, func(t *testing.T, u *infUnion) {
@@ -205,15 +218,18 @@ func TestUnionCollision(t *testing.T) {
 			t.Errorf("reported %q", got)
 		}
 		two.relist("110", "k@103/u2") // still aside, and no news
+		u.wantCollisions("two k@103/u2: another source of the union holds the key: one")
 		one.event("~k@2/u1")
 		synctest.Wait()
 		u.told.expect("Watch ~k@1:2 one")
 		one.event("-k@3/u1")
 		synctest.Wait()
 		u.told.expect("Watch -k@3 one", "Scope +k@103 two")
+		u.wantCollisions()
 		one.event("+k@4/u3") // now this one is second
 		synctest.Wait()
 		u.told.expect()
+		u.wantCollisions("one k@4/u3: another source of the union holds the key: two")
 		two.relist("120")
 		u.told.expect("Relist -k@103? two", "Scope +k@4 one")
 		two.event("+k@121/u4")

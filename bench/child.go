@@ -22,31 +22,33 @@ var sides = [2]string{"ours", "clientgo"}
 
 // programs are those in mirror/ and smallest/, each with what its users link, stripped.
 type programs struct {
-	dir      string
 	packages [2]float64 // of the smallest ones, without the standard library
 
+	mirrors  chan struct{} // closed when those in mirror/ are built, or could not be
 	building sync.WaitGroup
 	errs     [4]error // of the builds, and of counting packages
 }
 
-// build starts to build them; the caller removes them.
-func build(ctx context.Context) (*programs, error) {
-	dir, err := os.MkdirTemp("", "bench")
-	if err != nil {
-		return nil, err
-	}
-	p := &programs{dir: dir}
-	for i, group := range []string{"smallest", "mirror"} {
-		p.building.Go(func() { p.errs[i] = p.build(ctx, group) })
-	}
+// programsDir is where they are kept, relative to this package: the next run links only what
+// has changed since.
+const programsDir = "../bin/bench"
+
+// build starts to build them.
+func build(ctx context.Context) *programs {
+	p := &programs{mirrors: make(chan struct{})}
+	p.building.Go(func() {
+		defer close(p.mirrors)
+		p.errs[0] = p.build(ctx, "mirror")
+	})
+	p.building.Go(func() { p.errs[1] = p.build(ctx, "smallest") })
 	for i, side := range sides {
 		p.building.Go(func() { p.packages[i], p.errs[2+i] = dependencies(ctx, "./smallest/"+side) })
 	}
-	return p, nil
+	return p
 }
 
 func (p *programs) build(ctx context.Context, group string) error {
-	args := []string{"build", "-ldflags=-s -w", "-o", filepath.Join(p.dir, group) + "/"}
+	args := []string{"build", "-ldflags=-s -w", "-o", filepath.Join(programsDir, group) + "/"}
 	for _, side := range sides {
 		args = append(args, "./"+group+"/"+side)
 	}
@@ -75,12 +77,7 @@ func (p *programs) wait() error {
 	return errors.Join(p.errs[:]...)
 }
 
-func (p *programs) path(group, side string) string { return filepath.Join(p.dir, group, side) }
-
-func (p *programs) remove() {
-	p.building.Wait()
-	_ = os.RemoveAll(p.dir)
-}
+func (p *programs) path(group, side string) string { return filepath.Join(programsDir, group, side) }
 
 // mirrorLimit ends a mirror that hangs: a minute is what the slowest takes.
 const mirrorLimit = 10 * time.Minute

@@ -250,16 +250,16 @@ func change(source *memorySource, pod *corev1.Pod, n int, arrived <-chan time.Ti
 // below a second: its informers wait for it together.
 func resyncRows(s scale) ([]row, error) {
 	const runs = 5
-	pods := barePods(s.objects, 1)
+	pods := barePods(s.whole, 1)
 	var took, allocated [2][runs]float64
 	note := func(side, n int, r *resync) {
 		took[side][n], allocated[side][n] = r.wait()
 	}
 	for n := range runs {
-		note(0, n, newResync(pods, newOurs, time.Duration(s.objects)*5*time.Microsecond))
+		note(0, n, newResync(pods, newOurs, time.Duration(s.whole)*5*time.Microsecond))
 	}
 	// The first of them comes when all have started, and each when the one before is over.
-	first, apart := max(time.Second, time.Duration(s.objects)*30*time.Microsecond), time.Duration(s.objects)*3*time.Microsecond
+	first, apart := max(time.Second, time.Duration(s.whole)*30*time.Microsecond), time.Duration(s.whole)*3*time.Microsecond
 	var waiting [runs]*resync
 	for n := range waiting {
 		waiting[n] = newResync(pods, newTheirs, first+time.Duration(n)*apart)
@@ -267,7 +267,7 @@ func resyncRows(s scale) ([]row, error) {
 	for n, r := range waiting {
 		note(1, n, r)
 	}
-	work := fmt.Sprintf("resync of %s to one handler: ", thousands(s.objects))
+	work := fmt.Sprintf("resync of %s to one handler: ", thousands(s.whole))
 	return []row{
 		atMost(0.5, row{Work: work + "time", Unit: "ms", Ours: median(took[0][:]), ClientGo: median(took[1][:])}),
 		within(2, row{Work: work + "memory allocated", Unit: "MB", Ours: median(allocated[0][:]), ClientGo: median(allocated[1][:])}),

@@ -52,16 +52,19 @@ type size struct {
 	events  int
 	runs    int // of each side
 	slow    int // runs where one of each side takes more than about a second in a quick run
+	laps    *laps
 }
 
 // command is what this program was asked for.
 type command struct {
 	quick bool
 	only  string // part; "": all
+	laps  *laps
 }
 
 func (c command) run(ctx context.Context, out io.Writer) error {
 	began := time.Now()
+	c.laps = newLaps()
 	rows, err := c.measure(ctx)
 	if err != nil {
 		return err
@@ -69,7 +72,7 @@ func (c command) run(ctx context.Context, out io.Writer) error {
 	if err := printTable(out, rows); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d of %d goals met, in %v\n", met(rows), len(rows), time.Since(began).Round(time.Second))
+	fmt.Fprintf(out, "%d of %d goals met, in %v (seconds: %v)\n", met(rows), len(rows), time.Since(began).Round(time.Second), c.laps)
 	switch {
 	case c.only != "":
 		return nil
@@ -87,30 +90,33 @@ func (c command) run(ctx context.Context, out io.Writer) error {
 
 // measure returns the rows that were asked for.
 func (c command) measure(ctx context.Context) ([]row, error) {
-	s := scaleOf(c.quick)
+	s, size := scaleOf(c.quick), sizeOf(c.quick)
+	s.laps, size.laps = c.laps, c.laps
 	if c.only == "" || c.only == "binary" || c.only == "rest" || c.only == "relist" {
-		built, err := build(ctx)
-		if err != nil {
-			return nil, err
-		}
-		defer built.remove()
-		s.programs = built
+		s.programs = build(ctx)
+	}
+	if c.only == "" {
+		s.interned = startInterned(ctx, s.programs, size)
 	}
 	rows, err := inProcess(s, c.only)
 	if err != nil {
 		return nil, err
 	}
 	debug.FreeOSMemory() // for the processes
-	over, err := c.overHTTP(ctx, s.programs)
+	over, err := c.overHTTP(ctx, s, size)
 	return append(rows, over...), err
 }
 
 // overHTTP returns the rows about package rest. A quick run has no time for those that list
 // again: between two lists, either side waits for seconds.
-func (c command) overHTTP(ctx context.Context, p *programs) (rows []row, err error) {
-	size := sizeOf(c.quick)
+func (c command) overHTTP(ctx context.Context, s scale, size size) (rows []row, err error) {
+	p := s.programs
 	if c.only == "" || c.only == "rest" {
-		if rows, err = restRows(ctx, p, size); err != nil {
+		interned, err := s.interned.wait()
+		if err != nil {
+			return nil, err
+		}
+		if rows, err = restRows(ctx, p, size, interned); err != nil {
 			return nil, err
 		}
 	}

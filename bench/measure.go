@@ -13,6 +13,7 @@ import (
 type scale struct {
 	runs    int           // of each side, in turn
 	objects int           // in a store
+	whole   int           // objects that are replaced, or delivered in a resync
 	events  int           // through an informer
 	shared  int           // events through an informer with 11 handlers
 	crowded int           // and with 50
@@ -23,17 +24,19 @@ type scale struct {
 	listing time.Duration // how long four goroutines list
 
 	programs *programs // nil: no part of this run needs them
+	interned *interned // nil: it is run where it is reported
+	laps     *laps
 }
 
 func scaleOf(quick bool) scale {
 	if quick {
 		return scale{
-			runs: 5, objects: 20_000, events: 10_000, shared: 5_000, crowded: 2_000, late: 20_000, updates: 50_000, small: 10_000, large: 40_000,
+			runs: 5, objects: 20_000, whole: 10_000, events: 10_000, shared: 5_000, crowded: 2_000, late: 20_000, updates: 50_000, small: 10_000, large: 40_000,
 			listing: 200 * time.Millisecond,
 		}
 	}
 	return scale{
-		runs: 7, objects: 100_000, events: 100_000, shared: 100_000, crowded: 50_000, late: 200_000, updates: 1_000_000, small: 10_000, large: 1_000_000,
+		runs: 7, objects: 100_000, whole: 100_000, events: 100_000, shared: 100_000, crowded: 50_000, late: 200_000, updates: 1_000_000, small: 10_000, large: 1_000_000,
 		listing: 500 * time.Millisecond,
 	}
 }
@@ -42,7 +45,7 @@ func scaleOf(quick bool) scale {
 type part struct {
 	name    string
 	rows    func(scale) ([]row, error)
-	untimed bool // measures bytes alone, so that compilers may run beside it
+	untimed bool // measures bytes alone, so that compilers, and interned, may run beside it
 }
 
 // parts need no server: both sides run in this process.
@@ -68,9 +71,16 @@ func inProcess(s scale, only string) ([]row, error) {
 			if rows[i], err = p.rows(s); err != nil {
 				return nil, err
 			}
+			s.laps.lap(p.name)
 		}
 		if err := s.programs.wait(); err != nil {
 			return nil, err
+		}
+		if _, err := s.interned.wait(); err != nil {
+			return nil, err
+		}
+		if untimed {
+			s.laps.lap("what ran beside them")
 		}
 	}
 	return slices.Concat(rows...), nil

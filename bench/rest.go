@@ -26,8 +26,8 @@ var restModes = []struct {
 	{mode: mirror.Metadata, goals: goals{time: 0.35, peak: 0.40}},
 }
 
-// restRows measures the first lists, and a watch.
-func restRows(ctx context.Context, p *programs, s size) ([]row, error) {
+// restRows measures the first lists, and a watch. The interned lists may be there already.
+func restRows(ctx context.Context, p *programs, s size, interned []mirror.Figures) ([]row, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	server, err := serve(ctx, s.objects)
@@ -38,36 +38,39 @@ func restRows(ctx context.Context, p *programs, s size) ([]row, error) {
 	var theirs []mirror.Figures
 	for _, m := range restModes {
 		task := mirror.Task{Server: server, Mode: m.mode}
-		if m.mode != mirror.Intern {
-			theirs = nil // it has nothing of the kind: its list is the peer
+		var all [2][]mirror.Figures // those that are there already
+		if m.mode == mirror.Intern {
+			all = [2][]mirror.Figures{interned, theirs} // it has nothing of the kind: its list is the peer
 		}
 		mode := s
 		if m.slow {
 			mode.runs = s.slow
 		}
-		all, err := p.pairs(ctx, task, mode, theirs)
+		all, err := p.pairs(ctx, task, mode, all)
 		if err != nil {
 			return nil, err
 		}
+		s.laps.lap(m.mode)
 		theirs = all[1]
 		rows = append(rows, listRows(s, m.mode, all, m.goals)...)
 	}
 	s.objects, s.runs = eventPods, s.slow
 	task := mirror.Task{Server: fmt.Sprintf("%s/events/%d", server, s.events), Mode: mirror.Watch, Last: eventVersion(s.events)}
-	all, err := p.pairs(ctx, task, s, nil)
+	all, err := p.pairs(ctx, task, s, [2][]mirror.Figures{})
 	if err != nil {
 		return nil, err
 	}
+	s.laps.lap(mirror.Watch)
 	return append(rows, watchRow(s, all)), nil
 }
 
-// pairs runs both sides in turn; ours are the first of what it returns. Figures of the
-// peer that are there already are not measured again.
-func (p *programs) pairs(ctx context.Context, task mirror.Task, s size, theirs []mirror.Figures) (all [2][]mirror.Figures, err error) {
-	all[1] = theirs
+// pairs runs both sides in turn; ours are the first of what it returns. A side whose figures
+// are there already is not measured again.
+func (p *programs) pairs(ctx context.Context, task mirror.Task, s size, known [2][]mirror.Figures) (all [2][]mirror.Figures, err error) {
+	all = known
 	for n := range 2 * s.runs {
 		side := (n + n/2) % 2
-		if side == 1 && theirs != nil {
+		if known[side] != nil {
 			continue
 		}
 		f, err := p.run(ctx, sides[side], task, s.objects)

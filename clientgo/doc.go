@@ -26,7 +26,8 @@
 //     below a second become one, periods are not rounded to each other, and each is up to a
 //     tenth longer.
 //   - The watch error handler hears of every failure, those inside a stream and refused
-//     connections among them, one call at a time. The log has its lines either way. Its Reflector names the source, and is not the one that runs.
+//     connections among them, one call at a time. The log has its lines either way. Its Reflector
+//     names the source, and is not the one that runs.
 //   - An index function that fails or panics leaves its object out of that index, and is
 //     reported to the watch error handler and the log; client-go ends the process.
 //   - Objects are API objects: what a transform returns, and what is put into the store, has

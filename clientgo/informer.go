@@ -63,8 +63,6 @@ type SharedIndexInformer struct {
 
 	goroutines sync.WaitGroup // that wait for the last call of a removed handler
 
-	telling sync.Mutex // held over a call of watchError
-
 	mu            sync.Mutex
 	started       bool
 	ctx           context.Context // of Run; it has stopped once that has ended
@@ -355,8 +353,11 @@ func (s *SharedIndexInformer) SetWatchErrorHandler(handler cache.WatchErrorHandl
 
 // SetWatchErrorHandlerWithContext has the handler called for every failure of a list, a watch or
 // an object, one call at a time; the last handler set wins, nil: none, and the log has its
-// lines either way. Errors are as the source returned them. The
-// Reflector is good for its names, and for cache.DefaultWatchErrorHandler; it is not running.
+// lines either way. Errors are as the source returned them. The Reflector is good for its
+// names, and for cache.DefaultWatchErrorHandler; it is not running.
+//
+// A call holds up the source that it tells of, as in client-go, or for an index function or a
+// mutated object the store. What fails meanwhile waits for its end, 100 failures at most.
 //
 // Errors: after Run has begun.
 func (s *SharedIndexInformer) SetWatchErrorHandlerWithContext(handler cache.WatchErrorHandlerWithContext) error {
@@ -372,26 +373,26 @@ func (s *SharedIndexInformer) SetWatchErrorHandlerWithContext(handler cache.Watc
 // onError tells the handler that was set, and the hook of the options.
 func (s *SharedIndexInformer) onError(hook func(ctx context.Context, err error)) func(ctx context.Context, err error) {
 	var named *cache.Reflector // made at the first failure: most informers never need it
-	var once sync.Once
-	return func(ctx context.Context, err error) {
-		if hook != nil {
-			hook(ctx, err)
-		}
+	handlers := teller{call: func(ctx context.Context, err error) {
 		s.mu.Lock()
 		handler := s.watchError
 		s.mu.Unlock()
 		if handler == nil {
 			return
 		}
-		s.telling.Lock() // index functions fail on another goroutine than the source
-		defer s.telling.Unlock()
-		once.Do(func() {
+		if named == nil {
 			named = cache.NewReflectorWithOptions(s.lw, s.expected(), s.indexer, cache.ReflectorOptions{Name: s.description})
-		})
+		}
 		if failure, ok := errors.AsType[*informer.SourceError](err); ok {
 			err = failure.Err // some handlers compare, and do not unwrap
 		}
 		handler(ctx, named, err)
+	}}
+	return func(ctx context.Context, err error) {
+		if hook != nil {
+			hook(ctx, err)
+		}
+		handlers.tell(ctx, err)
 	}
 }
 

@@ -75,7 +75,8 @@
 //
 // Selectors are those of labels, and the fields metadata.name and metadata.namespace.
 // [Quirks] make the server an older or an odder one. There is no validation of content, no
-// patch, no subresource, and no discovery; encodings are JSON alone.
+// patch and no subresource; discovery says what is served, group by group, without short
+// names; encodings are JSON alone.
 //
 // # Faults
 //

@@ -50,8 +50,8 @@ type ServerOptions struct {
 }
 
 // Server is an API server in memory, an http.Handler for loopback. It serves create,
-// update, delete, get, list and watch, as JSON, whole or as PartialObjectMetadata.
-// Each resource is a Collection, through which it is filled and made to fail.
+// update, delete, get, list and watch, as JSON, whole or as PartialObjectMetadata, and says
+// what it serves (/api, /apis and below), so that rest.Discover finds it. Each resource is a Collection, through which it is filled and made to fail.
 //
 // Concurrency: all methods may be called at any time.
 type Server struct {
@@ -128,6 +128,14 @@ func (s *Server) SetToken(token string) {
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch document, err := s.discovery(r); {
+	case err != nil:
+		writeError(w, err)
+		return
+	case document != nil:
+		writeJSON(w, http.StatusOK, document)
+		return
+	}
 	c, err := s.route(r)
 	if err != nil {
 		writeError(w, err)
@@ -141,11 +149,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // route finds out what a request is about, and whether it may be served.
 func (s *Server) route(r *http.Request) (*call, error) {
+	if err := s.authenticate(r); err != nil {
+		return nil, err
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.token != "" && !sameToken(r.Header.Get("Authorization"), s.token) {
-		return nil, apierrors.NewUnauthorized("Unauthorized")
-	}
 	name, c, known := parsePath(r.URL.Path)
 	if c.resource = s.resources[name]; !known || c.resource == nil {
 		return nil, errNoPath()
@@ -158,6 +166,16 @@ func (s *Server) route(r *http.Request) (*call, error) {
 			fmt.Errorf("cannot %s in namespace %q", c.verb, c.namespace))
 	}
 	return c, nil
+}
+
+// authenticate refuses a request without the token.
+func (s *Server) authenticate(r *http.Request) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.token != "" && !sameToken(r.Header.Get("Authorization"), s.token) {
+		return apierrors.NewUnauthorized("Unauthorized")
+	}
+	return nil
 }
 
 // errNoPath is the answer to a path that is not served.

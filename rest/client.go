@@ -204,6 +204,10 @@ func newObjectError(m metav1.Object, err error) error {
 // anything else that cannot be read ends the stream with an event of type ERROR whose
 // Status is an internal error that names operation and URL.
 //
+// A panic of T in its own decoding, as in a method UnmarshalJSON, ends the stream with such
+// an event too. The stream then has a method Rethrow() that goes on with it in the goroutine
+// of the caller; a Reflector calls it, so that the panic reaches the caller of Run.
+//
 // Lifetime: a reader that leaves before the stream has ended calls Stop.
 //
 // Errors: an *apierrors.StatusError for what the server refused; ErrContentType.
@@ -221,12 +225,12 @@ func (c *Client[T]) Watch(ctx context.Context, options metav1.ListOptions) (watc
 		codec:    c.form.codecs[encoding],
 		describe: func(err error) error { return c.endpoint.describe(ctx, "watch", err) },
 		body:     body,
+		ctx:      ctx,
 		cancel:   cancel,
 		result:   make(chan watch.Event, watchBuffer),
-		done:     make(chan struct{}),
 	}
 	w.decode = w.codec.take()
 	w.open(encoding, c.max)
-	go w.receive(ctx)
+	go w.receive()
 	return w, nil
 }

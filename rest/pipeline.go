@@ -40,11 +40,11 @@ type pipeline[T informer.Object] struct {
 
 // decodeBatch is some items in a row.
 type decodeBatch struct {
-	raw      []byte
-	ends     []int               // of each item in raw
-	objects  []apiruntime.Object // nil: to be decoded
-	panicked any
-	done     chan struct{}
+	raw     []byte
+	ends    []int               // of each item in raw
+	objects []apiruntime.Object // nil: to be decoded
+	left    *abrupt             // nil: all are decoded
+	done    chan struct{}
 }
 
 func newPipeline[T informer.Object](codec *codec[T], deliver func(apiruntime.Object) error) *pipeline[T] {
@@ -122,20 +122,20 @@ func (p *pipeline[T]) fresh() *decodeBatch {
 	return b
 }
 
-// run is one worker.
+// run is one worker. It ends with a panic: nothing behind that will be delivered.
 func (p *pipeline[T]) run() {
 	decode := p.codec.take()
 	for b := range p.work {
-		p.decodeSafely(decode, b)
-		b.done <- struct{}{}
+		whole := false
+		catching(func() { p.decodeBatch(decode, b) }, func(left *abrupt) {
+			b.left, whole = left, left == nil
+			b.done <- struct{}{} // b is not this goroutine's any more
+		})
+		if !whole {
+			return
+		}
 	}
 	p.codec.give(decode)
-}
-
-// decodeSafely keeps a panic, of a type that reads itself, for the goroutine that waits.
-func (p *pipeline[T]) decodeSafely(decode decodeFunc[T], b *decodeBatch) {
-	defer func() { b.panicked = recover() }()
-	p.decodeBatch(decode, b)
 }
 
 func (p *pipeline[T]) decodeBatch(decode decodeFunc[T], b *decodeBatch) {
@@ -155,9 +155,7 @@ func (p *pipeline[T]) deliverOldest() error {
 	p.flight = p.flight[:len(p.flight)-1]
 	<-b.done
 	p.bytes -= len(b.raw)
-	if b.panicked != nil {
-		panic(b.panicked)
-	}
+	b.left.rethrow()
 	return p.hand(b)
 }
 

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
+	"sync/atomic"
 
 	"github.com/informerkit/informer"
 
@@ -33,10 +33,10 @@ type watcher[T informer.Object] struct {
 	pending  undecoded // the object of the event that was read
 	describe func(err error) error
 	body     io.ReadCloser
-	cancel   context.CancelFunc
+	ctx      context.Context    // of the stream
+	cancel   context.CancelFunc // ends it
 	result   chan watch.Event
-	done     chan struct{}
-	stop     sync.Once
+	left     atomic.Pointer[abrupt] // what Rethrow does
 }
 
 // open makes ready to read one event after the other.
@@ -54,24 +54,30 @@ func (w *watcher[T]) open(encoding Encoding, max int64) {
 func (w *watcher[T]) ResultChan() <-chan watch.Event { return w.result }
 
 // Stop ends the stream and does not wait for its end. It may be called more than once.
-func (w *watcher[T]) Stop() {
-	w.stop.Do(func() {
-		close(w.done)
-		w.cancel()
-	})
-}
+func (w *watcher[T]) Stop() { w.cancel() }
 
-// receive reads events until the stream ends. How it ends is not told apart: a server
-// that closes, a proxy that cuts and a timeout of our own all mean to watch again. What
-// cannot be read is an event of type ERROR.
-func (w *watcher[T]) receive(ctx context.Context) {
+// receive reads events until the stream ends.
+func (w *watcher[T]) receive() {
 	defer close(w.result)
 	defer w.Stop()
 	defer func() { _ = w.body.Close() }()
-	defer w.codec.give(w.decode)
-	burst := newBatches(ctx, w)
-	defer burst.settle()
+	burst := newBatches(w)
+	catching(func() { w.readAll(burst) }, func(left *abrupt) {
+		burst.settle()
+		if left == nil {
+			w.codec.give(w.decode)
+			return
+		}
+		w.abandon(left, w.pending.raw)
+	})
+}
+
+// readAll reads events. How the stream ends is not told apart: a server that closes, a
+// proxy that cuts and a timeout of our own all mean to watch again. What cannot be read is
+// an event of type ERROR.
+func (w *watcher[T]) readAll(burst *batches[T]) {
 	for {
+		w.pending.raw = nil
 		event, err := w.source.event()
 		if w.pending.is(event, err) {
 			if burst.takes() {
@@ -82,24 +88,41 @@ func (w *watcher[T]) receive(ctx context.Context) {
 		}
 		burst.settle()
 		if err != nil {
-			if ctx.Err() != nil || !isFault(err) {
+			if w.ctx.Err() != nil || !isFault(err) {
 				return
 			}
-			event = watch.Event{Type: watch.Error, Object: faultStatus(w.describe(err))}
+			event = watchError(w.describe(err))
 		}
-		if !w.send(ctx, event) || err != nil {
+		if !w.send(event) || err != nil {
 			return
 		}
 	}
 }
 
-// send hands an event over, and reports whether there may be another.
-func (w *watcher[T]) send(ctx context.Context, event watch.Event) bool {
+// watchError is an ERROR event with an error of our own.
+func watchError(err error) watch.Event {
+	return watch.Event{Type: watch.Error, Object: faultStatus(err)}
+}
+
+// sendAll hands events over, and reports whether there may be another.
+func (w *watcher[T]) sendAll(events []watch.Event) bool {
+	for _, event := range events {
+		if !w.send(event) {
+			return false
+		}
+	}
+	return w.ctx.Err() == nil
+}
+
+// send hands an event over, and reports whether there may be another: none after Stop.
+func (w *watcher[T]) send(event watch.Event) bool {
+	if w.ctx.Err() != nil {
+		return false
+	}
 	select {
 	case w.result <- event:
 		return true
-	case <-w.done:
-	case <-ctx.Done():
+	case <-w.ctx.Done():
 	}
 	return false
 }

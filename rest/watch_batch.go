@@ -4,7 +4,6 @@ package rest
 
 import (
 	"bytes"
-	"context"
 	"runtime"
 
 	"github.com/informerkit/informer"
@@ -35,7 +34,6 @@ func (u *undecoded) is(event watch.Event, err error) bool { return err == nil &&
 // with it and delivers after the one before, so that a watch without events has none.
 type batches[T informer.Object] struct {
 	w       *watcher[T]
-	ctx     context.Context
 	free    chan *eventBatch[T] // all that may be in flight; nil: none
 	filling *eventBatch[T]
 	last    *eventBatch[T] // handed over; nil: none
@@ -48,8 +46,8 @@ type eventBatch[T informer.Object] struct {
 	done  chan struct{}
 }
 
-func newBatches[T informer.Object](ctx context.Context, w *watcher[T]) *batches[T] {
-	b := &batches[T]{w: w, ctx: ctx}
+func newBatches[T informer.Object](w *watcher[T]) *batches[T] {
+	b := &batches[T]{w: w}
 	limit := min(runtime.GOMAXPROCS(0)-1, maxWorkers)
 	if limit < 1 {
 		return b
@@ -115,23 +113,31 @@ func (b *batches[T]) submit() {
 // run decodes a batch, and delivers it once the one before it is.
 func (b *batches[T]) run(batch *eventBatch[T], after chan struct{}) {
 	done := batch.done
-	defer close(done)
-	decode := b.w.codec.take()
-	events := make([]watch.Event, len(batch.ends))
-	start := 0
-	for i, end := range batch.ends {
-		events[i] = watch.Event{Type: batch.types[i], Object: b.w.codec.object(decode, batch.raw[start:end:end])}
-		start = end
-	}
-	b.w.codec.give(decode)
-	if after != nil {
-		<-after
-	}
-	for _, event := range events {
-		if !b.w.send(b.ctx, event) {
-			break
+	events := make([]watch.Event, 0, len(batch.ends))
+	start := 0 // of the object that is being decoded
+	catching(func() {
+		decode := b.w.codec.take()
+		for i, end := range batch.ends {
+			obj := b.w.codec.object(decode, batch.raw[start:end:end])
+			events = append(events, watch.Event{Type: batch.types[i], Object: obj})
+			start = end
 		}
-	}
+		b.w.codec.give(decode)
+	}, func(left *abrupt) {
+		defer close(done)
+		if after != nil {
+			<-after
+		}
+		wanted := b.w.sendAll(events)
+		if left != nil && wanted {
+			b.w.abandon(left, batch.raw[start:batch.ends[len(events)]])
+		}
+		b.reuse(batch)
+	})
+}
+
+// reuse takes back the memory of a batch.
+func (b *batches[T]) reuse(batch *eventBatch[T]) {
 	batch.types, batch.raw, batch.ends = batch.types[:0], batch.raw[:0], batch.ends[:0]
 	if cap(batch.raw) > 4*eventBytes {
 		batch.raw = nil

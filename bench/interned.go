@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"github.com/informerkit/informer/bench/mirror"
+)
+
+// interned are our lists with transform.Intern. Their rows are about memory alone, so they run
+// beside the parts that time nothing.
+type interned struct {
+	done    chan struct{}
+	figures []mirror.Figures
+	err     error
+}
+
+// startInterned starts them, one after the other, as soon as the programs are built.
+func startInterned(ctx context.Context, p *programs, s size) *interned {
+	i := &interned{done: make(chan struct{})}
+	go func() {
+		defer close(i.done)
+		i.err = i.run(ctx, p, s)
+	}()
+	return i
+}
+
+func (i *interned) run(ctx context.Context, p *programs, s size) error {
+	<-p.mirrors
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server, err := serveApart(ctx, s.objects)
+	if err != nil {
+		return err
+	}
+	for range s.slow {
+		f, err := p.run(ctx, sides[0], mirror.Task{Server: server, Mode: mirror.Intern}, s.objects)
+		if err != nil {
+			return err
+		}
+		i.figures = append(i.figures, f)
+	}
+	return nil
+}
+
+// wait returns the figures; nil has none.
+func (i *interned) wait() ([]mirror.Figures, error) {
+	if i == nil {
+		return nil, nil
+	}
+	<-i.done
+	return i.figures, i.err
+}
+
+// serveApart serves n pods in a process of its own, whose memory is not this one's.
+func serveApart(ctx context.Context, n int) (baseURL string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, self, "serve", strconv.Itoa(n))
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return "", fmt.Errorf("server: %w", err)
+	}
+	baseURL, err = bufio.NewReader(out).ReadString('\n')
+	go func() { _ = cmd.Wait() }() // ctx kills it
+	if err != nil {
+		return "", fmt.Errorf("server: %w", err)
+	}
+	return strings.TrimSpace(baseURL), nil
+}
