@@ -85,6 +85,7 @@ type listing struct {
 	staging staging
 	broken  error // of the sink, between two items
 	items   int
+	seen    int // those of other parts too
 	hashes  map[uint64]struct{}
 	aside   map[string]Quarantined // by namespace/name
 	began   time.Time
@@ -234,6 +235,7 @@ func (l *listing) restart() {
 func (l *listing) known(item metav1.Object, hash uint64) bool {
 	l.hashes[hash] = struct{}{}
 	if !l.r.shard.holdsObject(item) {
+		l.arrived()
 		return true // of no interest: not even decoded
 	}
 	if _, same := l.r.hashes[hash]; !same || l.broken != nil || item.GetResourceVersion() == "" {
@@ -244,8 +246,20 @@ func (l *listing) known(item metav1.Object, hash uint64) bool {
 		return false
 	}
 	l.items++
+	l.arrived()
 	l.staging.keep(item)
 	return true
+}
+
+// arrived says that the source is at work: the list is not late.
+func (l *listing) arrived() {
+	if l.seen++; l.seen%defaultProgress != 0 {
+		return
+	}
+	l.r.report.progress(l.items)
+	if l.late != nil {
+		l.late.Reset(listTimeout)
+	}
 }
 
 // item stages one object.
@@ -254,12 +268,7 @@ func (l *listing) item(obj runtime.Object) error {
 		return l.broken
 	}
 	l.items++
-	if l.items%defaultProgress == 0 {
-		l.r.report.progress(l.items)
-		if l.late != nil {
-			l.late.Reset(listTimeout)
-		}
-	}
+	l.arrived()
 	if l.r.elsewhere(obj) {
 		return nil
 	}
