@@ -86,7 +86,7 @@ type listing struct {
 	broken  error // of the sink, between two items
 	items   int
 	seen    int // those of other parts too
-	hashes  map[uint64]struct{}
+	hashes  itemHashes
 	aside   map[string]Quarantined // by namespace/name
 	began   time.Time
 	trace   *utiltrace.Trace
@@ -104,7 +104,7 @@ func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
 		}
 	})
 	return &listing{
-		r: r, ctx: ctx, staging: staging, began: time.Now(), hashes: map[uint64]struct{}{}, aside: map[string]Quarantined{},
+		r: r, ctx: ctx, staging: staging, began: time.Now(), hashes: itemHashes{expect: r.hashes.n}, aside: map[string]Quarantined{},
 		trace: utiltrace.New("List", utiltrace.Field{Key: "source", Value: r.options.Name}),
 	}, nil
 }
@@ -228,17 +228,17 @@ func (l *listing) restart() {
 	l.staging, l.broken = l.r.target.begin(l.ctx, l.r.rescoped())
 	l.items = 0
 	clear(l.aside)
-	clear(l.hashes)
+	l.hashes.clear()
 }
 
 // known says whether the sink holds the item in the very bytes that the list has.
 func (l *listing) known(item metav1.Object, hash uint64) bool {
-	l.hashes[hash] = struct{}{}
-	if !l.r.shard.holdsObject(item) {
+	l.hashes.add(hash)
+	if !l.r.shard.whole() && !l.r.shard.holdsObject(item) {
 		l.arrived()
 		return true // of no interest: not even decoded
 	}
-	if _, same := l.r.hashes[hash]; !same || l.broken != nil || item.GetResourceVersion() == "" {
+	if !l.r.hashes.has(hash) || l.broken != nil || item.GetResourceVersion() == "" {
 		return false
 	}
 	version, uid, ok := l.r.target.identity(item)

@@ -27,7 +27,7 @@ type pipeline[T informer.Object] struct {
 	deliver func(obj apiruntime.Object) error
 	limit   int           // of workers; 0: all is decoded where it is read
 	eager   int           // bytes that are decoded where they are read, before workers are called in
-	decode  decodeFunc[T] // for these
+	decode  decodeFunc[T] // for these; nil: there were none
 
 	filling *decodeBatch
 	spare   []*decodeBatch
@@ -49,7 +49,7 @@ type decodeBatch struct {
 
 func newPipeline[T informer.Object](codec *codec[T], deliver func(apiruntime.Object) error) *pipeline[T] {
 	limit := min(runtime.GOMAXPROCS(0)-1, maxWorkers)
-	return &pipeline[T]{codec: codec, deliver: deliver, limit: limit, eager: batchBytes, decode: codec.take(), filling: newBatch()}
+	return &pipeline[T]{codec: codec, deliver: deliver, limit: limit, eager: batchBytes, filling: newBatch()}
 }
 
 func newBatch() *decodeBatch { return &decodeBatch{done: make(chan struct{}, 1)} }
@@ -59,6 +59,9 @@ func newBatch() *decodeBatch { return &decodeBatch{done: make(chan struct{}, 1)}
 func (p *pipeline[T]) add(raw []byte) error {
 	if p.limit < 1 || p.eager > 0 {
 		p.eager -= len(raw)
+		if p.decode == nil {
+			p.decode = p.codec.take()
+		}
 		return p.deliver(p.codec.object(p.decode, raw))
 	}
 	return p.append(raw, nil)
@@ -197,5 +200,7 @@ func (p *pipeline[T]) close() {
 		close(p.work)
 	}
 	p.wait.Wait()
-	p.codec.give(p.decode)
+	if p.decode != nil {
+		p.codec.give(p.decode)
+	}
 }
