@@ -27,7 +27,7 @@ type pipeline[T informer.Object] struct {
 	deliver func(obj apiruntime.Object) error
 	limit   int           // of workers; 0: all is decoded where it is read
 	eager   int           // bytes that are decoded where they are read, before workers are called in
-	decode  decodeFunc[T] // for these; nil: there were none
+	decode  decodeFunc[T] // of the goroutine that reads; nil: not needed yet
 
 	filling *decodeBatch
 	spare   []*decodeBatch
@@ -59,12 +59,16 @@ func newBatch() *decodeBatch { return &decodeBatch{done: make(chan struct{}, 1)}
 func (p *pipeline[T]) add(raw []byte) error {
 	if p.limit < 1 || p.eager > 0 {
 		p.eager -= len(raw)
-		if p.decode == nil {
-			p.decode = p.codec.take()
-		}
-		return p.deliver(p.codec.object(p.decode, raw))
+		return p.deliver(p.codec.object(p.mine(), raw))
 	}
 	return p.append(raw, nil)
+}
+
+func (p *pipeline[T]) mine() decodeFunc[T] {
+	if p.decode == nil {
+		p.decode = p.codec.take()
+	}
+	return p.decode
 }
 
 // addObject adds what needs no decoding.
@@ -156,12 +160,31 @@ func (p *pipeline[T]) deliverOldest() error {
 	copy(p.flight, p.flight[1:])
 	p.flight[len(p.flight)-1] = nil
 	p.flight = p.flight[:len(p.flight)-1]
-	<-b.done
+	p.await(b)
 	p.bytes -= len(b.raw)
 	if b.panicked != nil {
 		panic(b.panicked)
 	}
 	return p.hand(b)
+}
+
+// await waits for a batch. Where reading is faster than decoding, who reads decodes meanwhile
+// what no worker has begun with.
+func (p *pipeline[T]) await(b *decodeBatch) {
+	for {
+		select {
+		case <-b.done:
+			return
+		default:
+		}
+		select {
+		case <-b.done:
+			return
+		case next := <-p.work:
+			p.decodeSafely(p.mine(), next)
+			next.done <- struct{}{}
+		}
+	}
 }
 
 // hand delivers the objects of a batch, and keeps its memory for the next.
