@@ -176,7 +176,7 @@ func protoDecoder(of decoded) decodeFunc[informer.Object] {
 			v = reflect.ValueOf(obj)
 		}
 		obj := v.Interface().(informer.Object)
-		obj.GetObjectKind().SetGroupVersionKind(of.gvk)
+		setKind(obj, of.gvk)
 		return obj, nil
 	}
 }
