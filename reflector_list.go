@@ -85,8 +85,9 @@ type listing struct {
 	staging staging
 	broken  error // of the sink, between two items
 	items   int
-	seen    int // those of other parts too
-	hashes  itemHashes
+	seen    int                    // those of other parts too
+	hashes  chunked[uint64]        // of the items
+	before  itemHashes             // those of the list before
 	aside   map[string]Quarantined // by namespace/name
 	began   time.Time
 	trace   *utiltrace.Trace
@@ -104,7 +105,7 @@ func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
 		}
 	})
 	return &listing{
-		r: r, ctx: ctx, staging: staging, began: time.Now(), hashes: itemHashes{expect: r.hashes.n}, aside: map[string]Quarantined{},
+		r: r, ctx: ctx, staging: staging, began: time.Now(), before: hashesOf(&r.hashes), aside: map[string]Quarantined{},
 		trace: utiltrace.New("List", utiltrace.Field{Key: "source", Value: r.options.Name}),
 	}, nil
 }
@@ -228,7 +229,7 @@ func (l *listing) restart() {
 	l.staging, l.broken = l.r.target.begin(l.ctx, l.r.rescoped())
 	l.items = 0
 	clear(l.aside)
-	l.hashes.clear()
+	l.hashes = chunked[uint64]{}
 }
 
 // known says whether the sink holds the item in the very bytes that the list has.
@@ -238,7 +239,7 @@ func (l *listing) known(item metav1.Object, hash uint64) bool {
 		l.arrived()
 		return true // of no interest: not even decoded
 	}
-	if !l.r.hashes.has(hash) || l.broken != nil || item.GetResourceVersion() == "" {
+	if !l.before.has(hash) || l.broken != nil || item.GetResourceVersion() == "" {
 		return false
 	}
 	version, uid, ok := l.r.target.identity(item)

@@ -79,43 +79,20 @@ func TestUnchangedListMemory(t *testing.T) {
 
 func TestItemHashes(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
-	for _, expect := range []int{0, 10, 1000} {
-		h, want := itemHashes{expect: expect}, map[uint64]bool{}
-		if h.has(7) {
-			t.Error("an empty table has a hash")
-		}
-		for i := range uint64(1000) {
+	for _, n := range []uint64{0, 1, 2, 3, 10, 1000} {
+		var all chunked[uint64]
+		want := map[uint64]bool{0: false}
+		for i := range n {
 			for _, hash := range []uint64{draw.Uint64(), i << 48, i} {
-				h.add(hash)
+				all.add(hash)
 				want[hash] = hash != 0
 			}
 		}
+		h := hashesOf(&all)
 		for hash, ok := range want {
 			if h.has(hash) != ok || h.has(hash+1) != want[hash+1] {
 				t.Errorf("%x: %v, %x: %v", hash, h.has(hash), hash+1, h.has(hash+1))
 			}
-		}
-		if h.n != len(want)-1 {
-			t.Errorf("%d hashes, want %d", h.n, len(want)-1)
-		}
-		h.clear()
-		if h.n != 0 || h.has(1) {
-			t.Error("not empty after clear")
-		}
-	}
-}
-
-// A list that is expected to have as many items as the last one takes its table at once.
-func TestItemHashesExpected(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 100, 12_345} {
-		h := itemHashes{expect: n}
-		h.add(1)
-		before := len(h.cells)
-		for i := range n {
-			h.add(uint64(i + 1))
-		}
-		if len(h.cells) != before {
-			t.Errorf("%d hashes: %d cells, then %d", n, before, len(h.cells))
 		}
 	}
 }
