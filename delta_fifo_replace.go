@@ -105,6 +105,10 @@ func (r *fifoReplacement[T]) Put(obj T) error {
 		return err
 	}
 	item := stagedItem[T]{key: d.Key, object: d.Object, version: d.ResourceVersion, uid: d.UID}
+	if r.f.places != nil { // the store takes the hash of the key, too, for what needs no note
+		version, uid := identity(d.Object, nil)
+		item.own = version == d.ResourceVersion && uid == d.UID
+	}
 	base, err := r.look(&item)
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@ type stagedItem[T any] struct {
 	uid     types.UID
 	verdict stagedVerdict
 	firm    bool   // itemSame: by the known objects, or in Commit
+	own     bool   // the object says version and UID itself
 	hash    uint32 // of the key
 	changes uint64 // of the queue, when the verdict was given
 }

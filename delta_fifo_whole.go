@@ -71,7 +71,7 @@ func (item *stagedItem[T]) delta() Delta[T] {
 	return Delta[T]{
 		Type: DeltaReplaced, Key: item.key, Object: item.object,
 		ResourceVersion: item.version, UID: item.uid, Cause: CauseInitial,
-		hash: item.hash,
+		own: item.own, hash: item.hash,
 	}
 }
 
