@@ -55,16 +55,31 @@ func (f *DeltaFIFO[T]) beginReplace(ctx context.Context, cause Cause) (*fifoRepl
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return &fifoReplacement[T]{f: f, ctx: ctx, cause: cause, items: f.newItemsLocked()}, nil
+	r := &fifoReplacement[T]{f: f, ctx: ctx, cause: cause, items: f.newItemsLocked(), began: f.changes}
+	n, ok := f.knownLocked()
+	r.blank = ok && n == 0 && f.restedLocked()
+	return r, nil
 }
 
 // newItemsLocked is for a list that may have as many items as are known.
 func (f *DeltaFIFO[T]) newItemsLocked() stagedItems[T] {
 	items := stagedItems[T]{seed: f.seed}
-	if known, ok := f.known.(interface{ Len() int }); ok && !f.union {
-		items.expect = known.Len()
+	if !f.union {
+		items.expect, _ = f.knownLocked()
 	}
 	return items
+}
+
+// knownLocked returns the number of known objects, if they say it.
+func (f *DeltaFIFO[T]) knownLocked() (n int, ok bool) {
+	if f.known == nil {
+		return 0, true
+	}
+	known, ok := f.known.(interface{ Len() int })
+	if !ok {
+		return 0, false
+	}
+	return known.Len(), true
 }
 
 // Replace is BeginReplace, Put for each item, Commit.
@@ -91,6 +106,8 @@ type fifoReplacement[T any] struct {
 	from  *feed[T] // source of a union; nil: the only one
 	scope *rescope // the list is of another part of the collection; nil: it is not
 	items stagedItems[T]
+	blank bool   // when it began nothing was queued or known
+	began uint64 // changes of the queue at that time
 	ended bool
 	// repaired is what a Commit has changed because of CauseVerify.
 	repaired []*ObjectError
@@ -126,6 +143,9 @@ func (r *fifoReplacement[T]) look(item *stagedItem[T]) (newestState[T], error) {
 		return newestState[T]{}, ErrClosed
 	}
 	item.changes = r.f.changes
+	if r.blank && r.f.changes == r.began {
+		return newestState[T]{}, nil // without a look: most first lists are into nothing
+	}
 	return r.newestLocked(item.key), nil
 }
 
