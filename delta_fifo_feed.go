@@ -226,6 +226,10 @@ func (s *feed[T]) identityLocked(key string) (resourceVersion string, uid types.
 // keyedByName reports whether keys, prefixes aside, are those of KeyOf.
 func (s *feed[T]) keyedByName() bool { return s.f.keyedByName() }
 
+func (s *feed[T]) identityOfName(namespace, name string) (resourceVersion string, uid types.UID, ok bool) {
+	return s.identityOfKey(s.f.keyOfName(namespace, name))
+}
+
 func (s *feed[T]) identityOfKey(key string) (resourceVersion string, uid types.UID, ok bool) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -264,7 +268,7 @@ func (s *feed[T]) endCommit(r *fifoReplacement[T], version string) error {
 	first := !s.listed
 	gone := r.goneLocked()
 	f.position++
-	f.queue.grow(r.changed() + len(gone))
+	f.queue.grow(r.items.changed() + len(gone))
 	s.forgetLocked(r)
 	var collisions []collision
 	for i := range r.items.n {
@@ -308,7 +312,7 @@ func (s *feed[T]) waiting() []collision {
 // forgetLocked drops what is aside and not in the list.
 func (s *feed[T]) forgetLocked(r *fifoReplacement[T]) {
 	for key := range s.aside {
-		if i, ok := r.index[key]; !ok || r.items.at(i).verdict == itemRemoved {
+		if !r.items.holds(key) {
 			delete(s.aside, key)
 		}
 	}
@@ -323,7 +327,7 @@ func (s *feed[T]) close() {
 	f.feeds = slices.DeleteFunc(f.feeds, func(other *feed[T]) bool { return other == s })
 	f.progressed = slices.DeleteFunc(f.progressed, func(other *feed[T]) bool { return other == s })
 	f.position++
-	all := fifoReplacement[T]{f: f, from: s}
+	all := fifoReplacement[T]{f: f, from: s, items: f.newItemsLocked()}
 	for _, d := range all.goneLocked() {
 		d.Cause = CauseScope
 		f.pushLocked(d)

@@ -190,9 +190,35 @@ func (m *fifoModel) list() {
 	sort.Slice(items, func(i, j int) bool { return items[i].Name < items[j].Name })
 	m.clock++
 	m.written = strconv.Itoa(m.clock)
-	m.must(m.f.Replace(context.Background(), items, m.written))
+	r, err := m.f.BeginReplace(context.Background())
+	m.must(err)
+	for _, item := range items {
+		m.listItem(r, item, m.next())
+	}
+	m.must(r.Commit(m.written))
 	m.missed = false
 }
+
+// listItem puts an item in, or keeps what is known of it, or several of these.
+func (m *fifoModel) listItem(r Replacement[*metav1.PartialObjectMetadata], item *metav1.PartialObjectMetadata, how byte) {
+	version, uid, ok := m.f.Identity(item)
+	same := ok && version == item.ResourceVersion && uid == item.UID
+	if how&8 != 0 {
+		m.must(r.Put(item.DeepCopy()))
+	}
+	if how&4 != 0 {
+		m.must(r.Remove(item))
+	}
+	if same && how&2 != 0 {
+		r.Keep(&bareName{*item})
+	}
+	if !same || how&3 != 2 {
+		m.must(r.Put(item))
+	}
+}
+
+// bareName is an item that is no object of the queue's type.
+type bareName struct{ metav1.PartialObjectMetadata }
 
 // pop succeeds, fails or panics, and may write from within.
 func (m *fifoModel) pop(how byte) {

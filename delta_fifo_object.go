@@ -57,6 +57,20 @@ func (f *DeltaFIFO[T]) keyOf(obj T, m metav1.Object) (string, error) {
 	return f.keyFunc(obj)
 }
 
+// keyOfName is JoinKey without a new string for a key that the known objects have.
+func (f *DeltaFIFO[T]) keyOfName(namespace, name string) string {
+	if f.interner != nil {
+		if key, ok := f.interner.internKey(namespace, name); ok {
+			return key
+		}
+	}
+	return JoinKey(namespace, name)
+}
+
+func (f *DeltaFIFO[T]) identityOfName(namespace, name string) (resourceVersion string, uid types.UID, ok bool) {
+	return f.identityOfKey(f.keyOfName(namespace, name))
+}
+
 // transformDelta transforms the object of a delta; m is its metadata, nil if it has none.
 // The error is an *ObjectError.
 func (f *DeltaFIFO[T]) transformDelta(d *Delta[T], m metav1.Object) error {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // errReplacementEnded is what a replacement returns after Commit or Abort.
@@ -56,7 +55,31 @@ func (f *DeltaFIFO[T]) beginReplace(ctx context.Context, cause Cause) (*fifoRepl
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return &fifoReplacement[T]{f: f, ctx: ctx, cause: cause, index: map[string]int{}}, nil
+	r := &fifoReplacement[T]{f: f, ctx: ctx, cause: cause, items: f.newItemsLocked(), began: f.changes}
+	n, ok := f.knownLocked()
+	r.blank = ok && n == 0 && f.restedLocked()
+	return r, nil
+}
+
+// newItemsLocked is for a list that may have as many items as are known.
+func (f *DeltaFIFO[T]) newItemsLocked() stagedItems[T] {
+	items := stagedItems[T]{seed: f.seed}
+	if !f.union {
+		items.expect, _ = f.knownLocked()
+	}
+	return items
+}
+
+// knownLocked returns the number of known objects, if they say it.
+func (f *DeltaFIFO[T]) knownLocked() (n int, ok bool) {
+	if f.known == nil {
+		return 0, true
+	}
+	known, ok := f.known.(interface{ Len() int })
+	if !ok {
+		return 0, false
+	}
+	return known.Len(), true
 }
 
 // Replace is BeginReplace, Put for each item, Commit.
@@ -80,58 +103,15 @@ type fifoReplacement[T any] struct {
 	f     *DeltaFIFO[T]
 	ctx   context.Context // of BeginReplace, for the Bookmark at the end
 	cause Cause
-	from  *feed[T]       // source of a union; nil: the only one
-	scope *rescope       // the list is of another part of the collection; nil: it is not
-	items stagedItems[T] // in order of first arrival
-	index map[string]int // key → index in items
+	from  *feed[T] // source of a union; nil: the only one
+	scope *rescope // the list is of another part of the collection; nil: it is not
+	items stagedItems[T]
+	blank bool   // when it began nothing was queued or known
+	began uint64 // changes of the queue at that time
 	ended bool
 	// repaired is what a Commit has changed because of CauseVerify.
 	repaired []*ObjectError
 }
-
-// stagedItem is less than a delta: there is one for each unchanged object, too.
-type stagedItem[T any] struct {
-	key     string
-	object  T
-	version string
-	uid     types.UID
-	verdict stagedVerdict
-	firm    bool   // itemSame: by the known objects, or in Commit
-	changes uint64 // of the queue, when the verdict was given
-}
-
-// stagedItems are in chunks: a list grows by them without the garbage of growing.
-type stagedItems[T any] struct {
-	n      int
-	chunks [][]stagedItem[T]
-}
-
-// stagedChunk is a chunk's number of items, at 80 bytes or so each.
-const stagedChunk = 256
-
-func (s *stagedItems[T]) at(i int) *stagedItem[T] { return &s.chunks[i/stagedChunk][i%stagedChunk] }
-
-// add appends an item. The first chunk grows, for most lists are short.
-func (s *stagedItems[T]) add(item stagedItem[T]) {
-	last := len(s.chunks) - 1
-	if s.n%stagedChunk == 0 {
-		s.chunks = append(s.chunks, nil)
-		if last++; last > 0 {
-			s.chunks[last] = make([]stagedItem[T], 0, stagedChunk)
-		}
-	}
-	s.chunks[last] = append(s.chunks[last], item)
-	s.n++
-}
-
-type stagedVerdict uint8
-
-const (
-	itemRemoved stagedVerdict = iota // not in the list after all
-	itemKept                         // present, as it is
-	itemSame                         // present, and object is the newest state's own
-	itemChanged
-)
 
 func (r *fifoReplacement[T]) Put(obj T) error {
 	if r.ended {
@@ -142,12 +122,16 @@ func (r *fifoReplacement[T]) Put(obj T) error {
 		return err
 	}
 	item := stagedItem[T]{key: d.Key, object: d.Object, version: d.ResourceVersion, uid: d.UID}
+	if r.f.places != nil { // the store takes the hash of the key, too, for what needs no note
+		version, uid := identity(d.Object, nil)
+		item.own = version == d.ResourceVersion && uid == d.UID
+	}
 	base, err := r.look(&item)
 	if err != nil {
 		return err
 	}
 	item.judge(base)
-	r.stage(item)
+	r.items.put(item)
 	return nil
 }
 
@@ -159,6 +143,9 @@ func (r *fifoReplacement[T]) look(item *stagedItem[T]) (newestState[T], error) {
 		return newestState[T]{}, ErrClosed
 	}
 	item.changes = r.f.changes
+	if r.blank && r.f.changes == r.began {
+		return newestState[T]{}, nil // without a look: most first lists are into nothing
+	}
 	return r.newestLocked(item.key), nil
 }
 
@@ -174,25 +161,6 @@ func (r *fifoReplacement[T]) newestLocked(key string) newestState[T] {
 	return newestState[T]{}
 }
 
-// judge compares an item with the newest state. Of two equal objects the old one stays,
-// so that a list of what is there holds no second copy of it.
-func (i *stagedItem[T]) judge(base newestState[T]) {
-	i.verdict = itemChanged
-	if base.identical(i.version, i.uid) && sameContent(base.object, i.object) {
-		i.verdict, i.firm = itemSame, base.known
-		i.object = base.object
-	}
-}
-
-func (r *fifoReplacement[T]) stage(item stagedItem[T]) {
-	if i, ok := r.index[item.key]; ok {
-		*r.items.at(i) = item
-		return
-	}
-	r.index[item.key] = r.items.n
-	r.items.add(item)
-}
-
 func (r *fifoReplacement[T]) Remove(obj T) error {
 	if r.ended {
 		return errReplacementEnded
@@ -202,15 +170,15 @@ func (r *fifoReplacement[T]) Remove(obj T) error {
 		return err
 	}
 	r.from.claim(&d)
-	if i, ok := r.index[d.Key]; ok {
-		*r.items.at(i) = stagedItem[T]{key: d.Key}
+	if r.items.holds(d.Key) {
+		r.items.put(stagedItem[T]{key: d.Key})
 	}
 	return nil
 }
 
 func (r *fifoReplacement[T]) Keep(obj metav1.Object) {
 	if key := r.keptKey(obj); key != "" && !r.ended {
-		r.stage(stagedItem[T]{key: key, verdict: itemKept})
+		r.items.keep(key)
 	}
 }
 
@@ -218,12 +186,12 @@ func (r *fifoReplacement[T]) keptKey(obj metav1.Object) string {
 	if _, err := accessor(obj); err != nil {
 		return ""
 	}
-	if own, ok := obj.(T); ok {
+	if own, ok := obj.(T); ok && !r.f.defaultKey {
 		if key, err := r.f.keyFunc(own); err == nil {
 			return r.prefix() + key
 		}
 	}
-	return r.prefix() + JoinKey(obj.GetNamespace(), obj.GetName())
+	return r.prefix() + r.f.keyOfName(obj.GetNamespace(), obj.GetName())
 }
 
 func (r *fifoReplacement[T]) prefix() string {
@@ -235,7 +203,7 @@ func (r *fifoReplacement[T]) prefix() string {
 
 func (r *fifoReplacement[T]) Abort() { r.end() }
 
-func (r *fifoReplacement[T]) end() { r.ended, r.items, r.index = true, stagedItems[T]{}, nil }
+func (r *fifoReplacement[T]) end() { r.ended, r.items = true, stagedItems[T]{} }
 
 // commitRounds bounds how often Commit compares again because somebody else wrote
 // meanwhile. What is still open then counts as changed, which is never wrong.
@@ -302,19 +270,6 @@ func (r *fifoReplacement[T]) reviewLocked() []stagedDoubt[T] {
 	return doubts
 }
 
-// settled reports whether the verdict needs no second look. One that rests on the queue
-// does: what was queued then may have been processed, and not have been kept.
-func (i *stagedItem[T]) settled(changes uint64) bool {
-	switch i.verdict {
-	case itemChanged:
-		return i.changes == changes
-	case itemSame:
-		return i.changes == changes && i.firm
-	default:
-		return true
-	}
-}
-
 func (r *fifoReplacement[T]) queueLocked(version string) {
 	f := r.f
 	gone := r.goneLocked()
@@ -331,7 +286,7 @@ func (r *fifoReplacement[T]) queueLocked(version string) {
 }
 
 func (r *fifoReplacement[T]) queueEachLocked(gone []Delta[T], first bool) {
-	r.f.queue.grow(r.changed() + len(gone))
+	r.f.queue.grow(r.items.changed() + len(gone))
 	for i := range r.items.n {
 		if item := r.items.at(i); item.verdict == itemChanged {
 			r.pushLocked(r.replaced(item, first))
@@ -394,22 +349,12 @@ func (r *fifoReplacement[T]) mend(d *Delta[T]) {
 	}
 }
 
-func (r *fifoReplacement[T]) changed() int {
-	n := 0
-	for i := range r.items.n {
-		if r.items.at(i).verdict == itemChanged {
-			n++
-		}
-	}
-	return n
-}
-
 // goneLocked returns a delete for each key that is present and not in the list.
 func (r *fifoReplacement[T]) goneLocked() []Delta[T] {
 	f := r.f
 	var keys []string
 	consider := func(key string) {
-		if i, ok := r.index[key]; !ok || r.items.at(i).verdict == itemRemoved {
+		if !r.items.holds(key) {
 			keys = append(keys, key)
 		}
 	}

@@ -2,8 +2,6 @@
 
 package informer
 
-import "hash/maphash"
-
 // wholeList is a first list that is queued as it was staged. Deltas of each of its items, by
 // key, would be three times the memory of the staging, all of it garbage a moment later: on a
 // heap that grows to its final size just then, the collector's goal doubles it.
@@ -11,10 +9,8 @@ import "hash/maphash"
 // It goes to the consumer as a batch of its own, before what is queued after it.
 type wholeList[T any] struct {
 	items    stagedItems[T]
-	index    map[string]int // key → index in items
-	position uint64         // of its Commit
-	version  string         // that the queue had reached with it
-	seed     maphash.Seed   // of the hashes of keys
+	position uint64 // of its Commit
+	version  string // that the queue had reached with it
 }
 
 // wholeFrom is from which length on a list is worth it.
@@ -26,7 +22,7 @@ func (r *fifoReplacement[T]) takesWholeLocked(gone int) bool {
 	f := r.f
 	return f.batching && f.firstReplace == 0 && f.whole == nil && f.queue.len() == 0 &&
 		r.from == nil && r.scope == nil && r.cause == "" &&
-		gone == 0 && r.items.n >= f.wholeFrom && r.changed() == r.items.n
+		gone == 0 && r.items.kept.n == 0 && r.items.n >= f.wholeFrom && r.items.changed() == r.items.n
 }
 
 // queueWholeLocked queues a list as it was staged.
@@ -35,7 +31,7 @@ func (r *fifoReplacement[T]) queueWholeLocked(version string) {
 	if version == "" {
 		version = f.written
 	}
-	f.whole = &wholeList[T]{items: r.items, index: r.index, position: f.position, version: version, seed: f.seed}
+	f.whole = &wholeList[T]{items: r.items, position: f.position, version: version}
 	f.changes += uint64(r.items.n)
 	f.created = f.position
 }
@@ -63,20 +59,19 @@ func (w *wholeList[T]) len() int {
 
 // get returns the delta of a key, nil if there is none.
 func (w *wholeList[T]) get(key string) Deltas[T] {
-	i, ok := w.index[key]
-	if !ok {
+	item := w.items.get(key)
+	if item == nil {
 		return nil
 	}
-	return Deltas[T]{w.delta(i)}
+	return Deltas[T]{item.delta()}
 }
 
-// delta is that of an item.
-func (w *wholeList[T]) delta(i int) Delta[T] {
-	item := w.items.at(i)
+// delta is that of an item of a first list.
+func (item *stagedItem[T]) delta() Delta[T] {
 	return Delta[T]{
 		Type: DeltaReplaced, Key: item.key, Object: item.object,
 		ResourceVersion: item.version, UID: item.uid, Cause: CauseInitial,
-		hash: uint32(maphash.String(w.seed, item.key)),
+		own: item.own, hash: item.hash,
 	}
 }
 
@@ -87,7 +82,7 @@ func (w *wholeList[T]) all(yield func(deltas Deltas[T]) bool) {
 	}
 	var one [1]Delta[T]
 	for i := range w.items.n {
-		if one[0] = w.delta(i); !yield(one[:]) {
+		if one[0] = w.items.at(i).delta(); !yield(one[:]) {
 			return
 		}
 	}

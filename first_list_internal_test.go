@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -158,4 +159,42 @@ func TestLargeFirstListLimited(t *testing.T) {
 			fifoCheck(t, <-over)
 		})
 	})
+}
+
+// What a transform blanks is known of a first list's objects all the same, and of those that
+// it leaves alone.
+func TestWholeListBlanked(t *testing.T) {
+	s := NewStore(StoreOptions[fifoMeta]{})
+	f := NewDeltaFIFO(DeltaFIFOOptions[fifoMeta]{KnownObjects: s, Transform: func(obj fifoMeta) (fifoMeta, error) {
+		out := *obj
+		switch obj.Name[len(obj.Name)-1] {
+		case '1':
+			out.ResourceVersion = ""
+		case '2':
+			out.UID = ""
+		}
+		return &out, nil
+	}})
+	f.batching = true
+	var items []fifoMeta
+	for i := range manyObjects {
+		obj := fifoNamed(fmt.Sprint("k", i), fmt.Sprint(i+1))
+		obj.UID = types.UID(fmt.Sprint("u", i))
+		items = append(items, obj)
+	}
+	fifoCheck(t, f.Replace(t.Context(), items, "9"))
+	b, err := f.takeBatch(t.Context())
+	fifoCheck(t, err)
+	if b.whole == nil {
+		t.Fatal("the list was taken apart")
+	}
+	fifoCheck(t, s.applyBatch(b))
+	f.batchDone()
+	fifoCheck(t, s.s.table.Check())
+	for _, obj := range items {
+		version, uid, ok := s.Identity(obj.Name)
+		if !ok || version != obj.ResourceVersion || uid != obj.UID {
+			t.Errorf("%s is @%s/%s, want @%s/%s", obj.Name, version, uid, obj.ResourceVersion, obj.UID)
+		}
+	}
 }

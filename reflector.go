@@ -114,7 +114,7 @@ type Reflector struct {
 	want         string    // the version that the next list has to reach; "": R
 	verifyAt     time.Time // the next verify; zero: never
 	history      history
-	hashes       map[uint64]struct{}
+	hashes       chunked[uint64] // of the items of the last list
 }
 
 // NewReflector returns a Reflector; Run starts it.

@@ -85,7 +85,9 @@ type listing struct {
 	staging staging
 	broken  error // of the sink, between two items
 	items   int
-	hashes  map[uint64]struct{}
+	seen    int                    // those of other parts too
+	hashes  chunked[uint64]        // of the items
+	before  itemHashes             // those of the list before
 	aside   map[string]Quarantined // by namespace/name
 	others  int                    // objects of another type, left out
 	began   time.Time
@@ -104,7 +106,7 @@ func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
 		}
 	})
 	return &listing{
-		r: r, ctx: ctx, staging: staging, began: time.Now(), hashes: map[uint64]struct{}{}, aside: map[string]Quarantined{},
+		r: r, ctx: ctx, staging: staging, began: time.Now(), before: hashesOf(&r.hashes), aside: map[string]Quarantined{},
 		trace: utiltrace.New("List", utiltrace.Field{Key: "source", Value: r.options.Name}),
 	}, nil
 }
@@ -231,16 +233,17 @@ func (l *listing) restart() {
 	l.staging, l.broken = l.r.target.begin(l.ctx, l.r.rescoped())
 	l.items = 0
 	clear(l.aside)
-	clear(l.hashes)
+	l.hashes = chunked[uint64]{}
 }
 
 // known says whether the sink holds the item in the very bytes that the list has.
 func (l *listing) known(item metav1.Object, hash uint64) bool {
-	l.hashes[hash] = struct{}{}
-	if !l.r.shard.holdsObject(item) {
+	l.hashes.add(hash)
+	if !l.r.shard.whole() && !l.r.shard.holdsObject(item) {
+		l.arrived()
 		return true // of no interest: not even decoded
 	}
-	if _, same := l.r.hashes[hash]; !same || l.broken != nil || item.GetResourceVersion() == "" {
+	if !l.before.has(hash) || l.broken != nil || item.GetResourceVersion() == "" {
 		return false
 	}
 	version, uid, ok := l.r.target.identity(item)
@@ -248,8 +251,20 @@ func (l *listing) known(item metav1.Object, hash uint64) bool {
 		return false
 	}
 	l.items++
+	l.arrived()
 	l.staging.keep(item)
 	return true
+}
+
+// arrived says that the source is at work: the list is not late.
+func (l *listing) arrived() {
+	if l.seen++; l.seen%defaultProgress != 0 {
+		return
+	}
+	l.r.report.progress(l.items)
+	if l.late != nil {
+		l.late.Reset(listTimeout)
+	}
 }
 
 // item stages one object.
@@ -258,12 +273,7 @@ func (l *listing) item(obj runtime.Object) error {
 		return l.broken
 	}
 	l.items++
-	if l.items%defaultProgress == 0 {
-		l.r.report.progress(l.items)
-		if l.late != nil {
-			l.late.Reset(listTimeout)
-		}
-	}
+	l.arrived()
 	if l.r.elsewhere(obj) {
 		return nil
 	}

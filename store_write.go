@@ -146,8 +146,11 @@ func (s *Store[T]) identityOf(obj T) (resourceVersion string, uid types.UID, ok 
 // keyedByName reports whether keys are those of KeyOf.
 func (s *Store[T]) keyedByName() bool { return s.s.keyFunc == nil }
 
-func (s *Store[T]) identityOfKey(key string) (resourceVersion string, uid types.UID, ok bool) {
-	return s.Identity(key)
+func (s *Store[T]) identityOfName(namespace, name string) (resourceVersion string, uid types.UID, ok bool) {
+	if key, ok := s.internKey(namespace, name); ok {
+		return s.Identity(key)
+	}
+	return s.Identity(JoinKey(namespace, name))
 }
 
 // received is an object on its way into the store, and what the source said of it.

@@ -53,8 +53,8 @@ type typedTarget[T Object] struct {
 	kind    schema.GroupVersionKind
 	// identify is nil where the sink does not know what it holds.
 	identify func(obj T) (resourceVersion string, uid types.UID, ok bool)
-	// byName is the same by the key of a name; nil where the sink has other keys.
-	byName func(key string) (resourceVersion string, uid types.UID, ok bool)
+	// byName is the same by name; nil where the sink has other keys.
+	byName func(namespace, name string) (resourceVersion string, uid types.UID, ok bool)
 	// ownKeys says that the sink's keys cannot be told from an object's identity alone.
 	ownKeys bool
 	exact   bool // whatever is a T, and has a name, is an object of the collection
@@ -63,11 +63,11 @@ type typedTarget[T Object] struct {
 	run  run[T]      // memory of applyRun
 }
 
-// nameKeeper is a Sink that can be asked by key. Where its keys are not those of KeyOf, an
+// nameKeeper is a Sink that can be asked by name. Where its keys are not those of KeyOf, an
 // object of which nothing but its identity is known has no place in it.
 type nameKeeper interface {
 	keyedByName() bool
-	identityOfKey(key string) (resourceVersion string, uid types.UID, ok bool)
+	identityOfName(namespace, name string) (resourceVersion string, uid types.UID, ok bool)
 }
 
 func newTarget[T Object](sink Sink[T], example Object) *typedTarget[T] {
@@ -87,7 +87,7 @@ func newTarget[T Object](sink Sink[T], example Object) *typedTarget[T] {
 	}
 	if s, ok := sink.(nameKeeper); ok {
 		if t.ownKeys = !s.keyedByName(); !t.ownKeys {
-			t.byName = s.identityOfKey
+			t.byName = s.identityOfName
 		}
 	}
 	return t
@@ -253,12 +253,20 @@ func (t *typedTarget[T]) bookmark(ctx context.Context, resourceVersion string) e
 
 func (t *typedTarget[T]) identity(obj metav1.Object) (resourceVersion string, uid types.UID, ok bool) {
 	if t.byName != nil {
-		return t.byName(JoinKey(obj.GetNamespace(), obj.GetName()))
+		return t.byName(obj.GetNamespace(), obj.GetName())
 	}
-	if typed, ok := obj.(T); ok && t.identify != nil {
-		return t.identify(typed)
+	if t.identify == nil {
+		return "", "", false
 	}
-	return "", "", false
+	typed, ok := obj.(T)
+	if !ok && reflect.TypeFor[T]() == reflect.TypeFor[*metav1.PartialObjectMetadata]() {
+		partial := identityOnly(obj)
+		typed, ok = any(&partial).(T)
+	}
+	if !ok {
+		return "", "", false
+	}
+	return t.identify(typed)
 }
 
 func (t *typedTarget[T]) keyless() bool { return t.ownKeys }
@@ -324,11 +332,15 @@ func (s *typedStaging[T]) remove(obj runtime.Object) error {
 	return sinkFailure(s.replacement.Remove(typed))
 }
 
-// keep gives the sink an object of its own type where it can, so that a KeyFunc finds the
-// key: what a streamed list knows of an item is its metadata.
+// keep gives a sink with keys of its own, or an embedder's, an object of its type where it
+// can, so that a KeyFunc finds the key: what a streamed list knows of an item is its metadata.
+// The others need nothing but the name, and an object for each unchanged item would be more
+// than all else that a relist takes.
 func (s *typedStaging[T]) keep(obj metav1.Object) {
-	if typed, err := s.target.named(obj); err == nil {
-		obj = typed
+	if s.target.byName == nil {
+		if typed, err := s.target.named(obj); err == nil {
+			obj = typed
+		}
 	}
 	s.replacement.Keep(obj)
 }

@@ -5,6 +5,7 @@ package informer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,8 @@ import (
 type streamedScript struct {
 	*script
 	decoded []string
-	broken  string // the item of that name cannot be decoded
+	broken  string        // the item of that name cannot be decoded
+	pace    time.Duration // of the items
 }
 
 func (s *streamedScript) ListStream(ctx context.Context, options metav1.ListOptions, known func(metav1.Object, uint64) bool, yield func(runtime.Object) error) (metav1.ListMeta, error) {
@@ -30,6 +32,9 @@ func (s *streamedScript) ListStream(ctx context.Context, options metav1.ListOpti
 	}
 	list := answer.(*informer.ObjectList[*pod])
 	for _, item := range list.Items {
+		if time.Sleep(s.pace); ctx.Err() != nil {
+			return metav1.ListMeta{}, context.Cause(ctx)
+		}
 		bare := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Namespace: item.Namespace, Name: item.Name, UID: item.UID, ResourceVersion: item.ResourceVersion,
 		}}
@@ -68,6 +73,29 @@ func TestKnownItemsStay(t *testing.T) {
 				want := map[bool]int{true: 3, false: 4}[keyFunc == nil]
 				if len(s.decoded) != want {
 					t.Errorf("decoded %q", s.decoded)
+				}
+			})
+		})
+	}
+}
+
+// A list is not late while items come that are known, or of another part.
+func TestKnownItemsAreProgress(t *testing.T) {
+	for name, shard := range map[string]informer.Shard{"known": {}, "of another part": {Index: 0, Count: 1 << 20}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var items []string
+				for i := range 400 {
+					items = append(items, fmt.Sprintf("%c%d@5/u%d {x}", 'a'+i%26, i, i))
+				}
+				s := &streamedScript{pace: 2 * time.Second, script: newScript().list(podList("10", items...), podList("20", items...)).watch("ERR410")}
+				store := informer.NewStore(informer.StoreOptions[*pod]{})
+				r := informer.NewReflector[*pod](s, store, informer.ReflectorOptions{Shard: shard})
+				run(t, r)
+				time.Sleep(30 * time.Minute)
+				synctest.Wait()
+				if got := r.Status(); store.ResourceVersion() != "20" || got.Failures != 0 {
+					t.Errorf("at version %q, %+v", store.ResourceVersion(), got)
 				}
 			})
 		})

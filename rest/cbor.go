@@ -65,7 +65,7 @@ func cborDecoder(of decoded) decodeFunc[informer.Object] {
 			obj.SetManagedFields(nil)
 		}
 		if _, maps := obj.(*unstructured.Unstructured); !maps {
-			obj.GetObjectKind().SetGroupVersionKind(of.gvk)
+			setKind(obj, of.gvk)
 		}
 		return obj, nil
 	}

@@ -124,9 +124,19 @@ func structDecoder[T informer.Object](gvk schema.GroupVersionKind, dropManaged b
 		if dropManaged {
 			obj.SetManagedFields(nil)
 		}
-		obj.GetObjectKind().SetGroupVersionKind(gvk)
+		setKind(obj, gvk)
 		return obj, nil
 	}
+}
+
+// setKind says the kind that all objects of a type have. For metadata alone that is no new
+// string each time.
+func setKind(obj informer.Object, gvk schema.GroupVersionKind) {
+	if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
+		m.TypeMeta = metadataType
+		return
+	}
+	obj.GetObjectKind().SetGroupVersionKind(gvk)
 }
 
 // generalDecoder reads whatever a struct may be.

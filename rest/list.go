@@ -44,8 +44,8 @@ type lister[T informer.Object] struct {
 	known    func(item metav1.Object, hash uint64) bool
 	yield    func(obj runtime.Object) error
 	envelope envelope
-	asked    metav1.PartialObjectMetadata // what known is asked about
-	held     []runtime.Object             // items that wait for a kind that comes after them
+	asked    asked            // what known is asked about
+	held     []runtime.Object // items that wait for a kind that comes after them
 	count    int
 }
 
@@ -195,7 +195,7 @@ func (l *lister[T]) item(raw []byte) error {
 		return err
 	}
 	if l.known != nil {
-		id.describe(&l.asked)
+		l.asked.begin(id)
 		if l.known(&l.asked, maphash.Bytes(hashSeed, raw)) {
 			return nil
 		}

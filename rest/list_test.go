@@ -146,6 +146,28 @@ func TestKnownItemsAreSkipped(t *testing.T) {
 	}
 }
 
+// An item that is known costs no more than the strings that are asked for, in one piece.
+func TestKnownItemsAllocateLittle(t *testing.T) {
+	client := newClient[*Pod](t, rest.Config{BaseURL: "http://server", HTTPClient: &http.Client{Transport: canned{200, podList()}}})
+	for name, test := range map[string]struct {
+		known func(item metav1.Object, hash uint64) bool
+		most  float64
+	}{
+		"by hash":     {func(metav1.Object, uint64) bool { return true }, 0.2},
+		"by identity": {func(m metav1.Object, _ uint64) bool { return m.GetName() != "" && m.GetResourceVersion() != "" }, 1.2},
+	} {
+		got := testing.AllocsPerRun(5, func() {
+			_, err := client.ListStream(t.Context(), metav1.ListOptions{}, test.known, func(runtime.Object) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}) / benchItems
+		if got > test.most {
+			t.Errorf("%s: %.2f allocations an item, want %.1f at most", name, got, test.most)
+		}
+	}
+}
+
 func TestErrorOfYieldEndsTheList(t *testing.T) {
 	server := serve(t, answerJSON(typed))
 	client := newClient[*Secret](t, rest.Config{BaseURL: server.URL})

@@ -27,7 +27,7 @@ type pipeline[T informer.Object] struct {
 	deliver func(obj apiruntime.Object) error
 	limit   int           // of workers; 0: all is decoded where it is read
 	eager   int           // bytes that are decoded where they are read, before workers are called in
-	decode  decodeFunc[T] // for these
+	decode  decodeFunc[T] // of the goroutine that reads; nil: not needed yet
 
 	filling *decodeBatch
 	spare   []*decodeBatch
@@ -49,7 +49,7 @@ type decodeBatch struct {
 
 func newPipeline[T informer.Object](codec *codec[T], deliver func(apiruntime.Object) error) *pipeline[T] {
 	limit := min(runtime.GOMAXPROCS(0)-1, maxWorkers)
-	return &pipeline[T]{codec: codec, deliver: deliver, limit: limit, eager: batchBytes, decode: codec.take(), filling: newBatch()}
+	return &pipeline[T]{codec: codec, deliver: deliver, limit: limit, eager: batchBytes, filling: newBatch()}
 }
 
 func newBatch() *decodeBatch { return &decodeBatch{done: make(chan struct{}, 1)} }
@@ -59,9 +59,16 @@ func newBatch() *decodeBatch { return &decodeBatch{done: make(chan struct{}, 1)}
 func (p *pipeline[T]) add(raw []byte) error {
 	if p.limit < 1 || p.eager > 0 {
 		p.eager -= len(raw)
-		return p.deliver(p.codec.object(p.decode, raw))
+		return p.deliver(p.codec.object(p.mine(), raw))
 	}
 	return p.append(raw, nil)
+}
+
+func (p *pipeline[T]) mine() decodeFunc[T] {
+	if p.decode == nil {
+		p.decode = p.codec.take()
+	}
+	return p.decode
 }
 
 // addObject adds what needs no decoding.
@@ -126,16 +133,21 @@ func (p *pipeline[T]) fresh() *decodeBatch {
 func (p *pipeline[T]) run() {
 	decode := p.codec.take()
 	for b := range p.work {
-		whole := false
-		catching(func() { p.decodeBatch(decode, b) }, func(left *abrupt) {
-			b.left, whole = left, left == nil
-			b.done <- struct{}{} // b is not this goroutine's any more
-		})
-		if !whole {
+		if !p.decodeSafely(decode, b) {
 			return
 		}
 	}
 	p.codec.give(decode)
+}
+
+// decodeSafely reports whether all was decoded. If not, b says why, and the decoder may be in
+// any state.
+func (p *pipeline[T]) decodeSafely(decode decodeFunc[T], b *decodeBatch) (whole bool) {
+	catching(func() { p.decodeBatch(decode, b) }, func(left *abrupt) {
+		b.left, whole = left, left == nil
+		b.done <- struct{}{} // b is not this goroutine's any more
+	})
+	return whole
 }
 
 func (p *pipeline[T]) decodeBatch(decode decodeFunc[T], b *decodeBatch) {
@@ -153,10 +165,32 @@ func (p *pipeline[T]) deliverOldest() error {
 	copy(p.flight, p.flight[1:])
 	p.flight[len(p.flight)-1] = nil
 	p.flight = p.flight[:len(p.flight)-1]
-	<-b.done
+	p.await(b)
 	p.bytes -= len(b.raw)
 	b.left.rethrow()
 	return p.hand(b)
+}
+
+// await waits for a batch. Where reading is faster than decoding, who reads decodes meanwhile
+// what no worker has begun with.
+func (p *pipeline[T]) await(b *decodeBatch) {
+	for {
+		select {
+		case <-b.done:
+			return
+		default:
+		}
+		select {
+		case <-b.done:
+			return
+		case next := <-p.work:
+			mine := p.mine()
+			p.decode = nil
+			if p.decodeSafely(mine, next) {
+				p.decode = mine
+			}
+		}
+	}
 }
 
 // hand delivers the objects of a batch, and keeps its memory for the next.
@@ -195,5 +229,7 @@ func (p *pipeline[T]) close() {
 		close(p.work)
 	}
 	p.wait.Wait()
-	p.codec.give(p.decode)
+	if p.decode != nil {
+		p.codec.give(p.decode)
+	}
 }

@@ -92,28 +92,17 @@ func fields(message []byte, each func(f field) bool) bool {
 func identifyProto(raw []byte, _ bool) (identity, error) {
 	var id identity
 	sound := true
-	ok := fields(raw, func(f field) bool {
-		if f.number != objectMetadata {
-			return true
+	for in := (message{b: raw}); in.i < len(in.b) && sound && !id.hasMetadata; {
+		switch key, p := in.next(); key {
+		case 0:
+			sound = false
+		case objectMetadata<<3 | wireBytes:
+			id.hasMetadata = true
+			sound = id.readProto(p.data)
 		}
-		id.hasMetadata = true
-		sound = fields(f.value, func(f field) bool {
-			switch f.number {
-			case metaName:
-				id.name = f.value
-			case metaNamespace:
-				id.namespace = f.value
-			case metaUID:
-				id.uid = f.value
-			case metaVersion:
-				id.version = f.value
-			}
-			return f.number <= metaVersion // fields come in order
-		})
-		return false
-	})
+	}
 	switch {
-	case !ok || !sound:
+	case !sound:
 		return id, fmt.Errorf("%w: invalid Protobuf", ErrNoIdentity)
 	case !id.hasMetadata:
 		return id, fmt.Errorf("%w: no metadata", ErrNoIdentity)
@@ -121,6 +110,30 @@ func identifyProto(raw []byte, _ bool) (identity, error) {
 		return id, ErrNoIdentity
 	}
 	return id, nil
+}
+
+// readProto reads what names an object, as far as it comes before what does not: fields are
+// in order. It reports whether that is sound.
+func (id *identity) readProto(metadata []byte) bool {
+	for in := (message{b: metadata}); in.i < len(in.b); {
+		key, p := in.next()
+		switch key {
+		case 0:
+			return false
+		case metaName<<3 | wireBytes:
+			id.name = p.data
+		case metaNamespace<<3 | wireBytes:
+			id.namespace = p.data
+		case metaUID<<3 | wireBytes:
+			id.uid = p.data
+		case metaVersion<<3 | wireBytes:
+			id.version = p.data
+		}
+		if key>>3 > metaVersion {
+			break
+		}
+	}
+	return true
 }
 
 // unwrap opens the envelope that a whole object comes in.
@@ -177,7 +190,7 @@ func protoDecoder(of decoded) decodeFunc[informer.Object] {
 			v = reflect.ValueOf(obj)
 		}
 		obj := v.Interface().(informer.Object)
-		obj.GetObjectKind().SetGroupVersionKind(of.gvk)
+		setKind(obj, of.gvk)
 		return obj, nil
 	}
 }

@@ -87,6 +87,10 @@ func fillProtoItself(p piece, v reflect.Value) bool {
 
 // fillProtoTime reads a Timestamp, of which Time takes the seconds.
 func fillProtoTime(p piece, v reflect.Value) bool {
+	return fillTimestamp(p, v.Addr().Interface().(*metav1.Time))
+}
+
+func fillTimestamp(p piece, to *metav1.Time) bool {
 	if len(p.data) == 0 {
 		return true
 	}
@@ -100,7 +104,7 @@ func fillProtoTime(p piece, v reflect.Value) bool {
 			seconds = int64(value.n)
 		}
 	}
-	v.Addr().Interface().(*metav1.Time).Time = time.Unix(seconds, 0).Local()
+	to.Time = time.Unix(seconds, 0).Local()
 	return true
 }
 

@@ -37,6 +37,14 @@ func fullMetadata() partial {
 	}}
 }
 
+// usualMetadata has values where nearly all objects have some.
+func usualMetadata() partial {
+	m := fullMetadata()
+	//lint:ignore SA1019 every field is compared, also what is deprecated
+	m.SelfLink, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = "", nil, nil
+	return m
+}
+
 func marshalled(t testing.TB, m partial) []byte {
 	t.Helper()
 	raw, err := m.Marshal()
@@ -94,6 +102,10 @@ func oddMessages(t testing.TB) map[string][]byte {
 	return map[string][]byte{
 		"empty":                  {},
 		"all":                    marshalled(t, fullMetadata()),
+		"usual":                  marshalled(t, usualMetadata()),
+		"owners apart":           metadata(protoPart(nil, 13, protoPart(nil, 3, []byte("o"))), name, protoPart(nil, 13, nil)),
+		"owner with more":        metadata(name, protoPart(nil, 13, protoPart(nil, 9, []byte("x")))),
+		"owner says it twice":    metadata(protoPart(nil, 13, []byte{7 << 3, 1, 6 << 3, 1, 7 << 3, 0})),
 		"metadata twice":         append(metadata(name), metadata(protoPart(nil, metaNamespace, []byte("n")))...),
 		"name twice":             metadata(name, protoPart(nil, metaName, []byte("b"))),
 		"name is a number":       metadata([]byte{metaName << 3, 1}),
@@ -132,9 +144,11 @@ func TestProtoPlanAgreesWithUnmarshal(t *testing.T) {
 	}
 	t.Run("cut anywhere", func(t *testing.T) {
 		decoders := metadataDecoders()
-		whole := marshalled(t, fullMetadata())
-		for n := range whole {
-			compareWithUnmarshal(t, decoders, whole[:n])
+		for _, m := range []partial{fullMetadata(), usualMetadata()} {
+			whole := marshalled(t, m)
+			for n := range whole {
+				compareWithUnmarshal(t, decoders, whole[:n])
+			}
 		}
 	})
 }

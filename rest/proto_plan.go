@@ -90,6 +90,12 @@ func (p *protoPlanner) plan(t reflect.Type) *protoPlan {
 		out.itself, out.fill = true, p.quantities.fillProto
 	case writtenByHand(t):
 		out.itself, out.fill = true, fillProtoItself
+	case t == reflect.TypeFor[metav1.ObjectMeta]():
+		own := newMetaReader(p.strings, p.dropManaged)
+		out.fill = func(piece piece, v reflect.Value) bool {
+			// That of the object itself: a template in it may keep its managed fields.
+			return p.depth == 1 && own.read(piece.data, v.Addr().Interface().(*metav1.ObjectMeta)) || p.message(out, piece.data, v)
+		}
 	case t.Kind() == reflect.Struct && hasProto(reflect.PointerTo(t)):
 		out.fill = func(piece piece, v reflect.Value) bool { return p.message(out, piece.data, v) }
 	case t.Kind() == reflect.Pointer:

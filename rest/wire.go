@@ -48,6 +48,13 @@ func (w *wire) bytes(n uint64) ([]byte, error) {
 	if n > uint64(w.max) {
 		return nil, fmt.Errorf("%w (%d bytes)", ErrItemTooLarge, w.max)
 	}
+	if n <= readBuffer { // as a rule it lies in the reader's memory, and stays there until the next read
+		if piece, err := w.r.Peek(int(n)); err == nil {
+			_, err = w.r.Discard(len(piece))
+			w.offset += int64(n)
+			return piece, err
+		}
+	}
 	w.piece = w.piece[:0]
 	err := w.more(n)
 	return w.piece, err
