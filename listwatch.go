@@ -38,8 +38,8 @@ type ListerWatcher interface {
 	// List returns a list of the objects, or a page of it.
 	List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
 	// Watch opens a stream of events. One that calls code of others in a goroutine of its
-	// own, such as decoders of types, may have a method Rethrow(): it is called at an event
-	// of type ERROR, and there panics as that code did.
+	// own, such as the decoders of types, may have a method Rethrow(), which panics as that
+	// code did, if it did: it is called at each event of type ERROR.
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }
 
