@@ -88,6 +88,7 @@ func (s *state[T]) addIndexers(indexers Indexers[T]) error {
 	s.mu.Lock()
 	s.table, s.indexes = table, indexes
 	s.mu.Unlock()
+	table.Settle()
 	return errors.Join(failed...)
 }
 

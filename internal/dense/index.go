@@ -41,7 +41,7 @@ func newIndex() *index { return &index{refs: &refs{many: map[uint32][]ref{}}} }
 func (x *index) find(c *clock, value string) (uint32, bool) {
 	hash := c.hash(value)
 	for b, at, ok := x.values.next(hash, hash); ok; b, at, ok = x.values.next(hash, at+1) {
-		if x.buckets.at(b).value == value {
+		if x.buckets.has(b) && x.buckets.at(b).value == value {
 			return b, true
 		}
 	}
@@ -148,11 +148,12 @@ func (x *index) bucketFor(c *clock, value string) uint32 {
 	if n := len(x.free) - 1; n >= 0 {
 		b, x.free = x.free[n], x.free[:n]
 		x.buckets.set(b, empty, c.epochs[buckets])
+		x.values.own() // the original has a bucket of this number
 	} else {
 		b = x.buckets.next()
 		x.buckets.push(empty, c.epochs[buckets])
 	}
-	x.values.insert(c.hash(value), b, c.epochs[hashes])
+	x.values.insert(c.hash(value), b)
 	return b
 }
 
@@ -208,7 +209,7 @@ func (x *index) repoint(id uint32, to ref) {
 
 // release frees an empty bucket.
 func (x *index) release(c *clock, b uint32) {
-	x.values.remove(c.hash(x.buckets.at(b).value), b, c.epochs[hashes])
+	x.values.remove(c.hash(x.buckets.at(b).value), b)
 	x.buckets.set(b, bucket{one: none}, c.epochs[buckets])
 	x.free = append(x.free, b)
 }
@@ -238,7 +239,7 @@ func (x *index) compact(c *clock) {
 		if b := old.at(i); b.list != nil || b.one != none {
 			numbers[i] = x.buckets.next()
 			x.buckets.push(b, c.epochs[buckets])
-			x.values.insert(c.hash(b.value), numbers[i], c.epochs[hashes])
+			x.values.insert(c.hash(b.value), numbers[i])
 		}
 	}
 	for id := range x.single.rows() {

@@ -103,7 +103,8 @@ func (v *vector[E]) ownList(epoch uint64) {
 	}
 }
 
-// push adds a row.
+// push adds a row. A chunk of an older epoch need not be copied for it: what was frozen
+// ends before the row.
 func (v *vector[E]) push(e E, epoch uint64) {
 	v.ownList(epoch)
 	last := len(v.chunks) - 1
@@ -114,9 +115,9 @@ func (v *vector[E]) push(e E, epoch uint64) {
 			v.chunks[last].items = make([]E, 0, chunkRows)
 		}
 	}
-	c := v.own(last, epoch)
+	c := &v.chunks[last]
 	if len(c.items) == cap(c.items) {
-		c.items = resized(c.items, min(cap(c.items)+max(cap(c.items)/4, minChunk), chunkRows))
+		c.epoch, c.items = epoch, resized(c.items, min(cap(c.items)+max(cap(c.items)/4, minChunk), chunkRows))
 	}
 	c.items = append(c.items, e)
 }
