@@ -77,12 +77,14 @@ func (c *cells) own() {
 	}
 }
 
-// insert files an id that the original of a fork does not have.
-func (c *cells) insert(hash, id uint32) {
+// insert files an id that the original of a fork does not have. A search for the hash
+// may begin at position at.
+func (c *cells) insert(hash, id, at uint32) {
 	if c.tooSmall(c.n + 1) {
 		c.resize(c.n + 1)
+		at = hash
 	}
-	if at := c.gap(hash); c.shared {
+	if at = c.gap(at); c.shared {
 		atomic.StoreUint64(&c.cells[at], cell(hash, id))
 	} else {
 		c.cells[at] = cell(hash, id)
@@ -90,11 +92,10 @@ func (c *cells) insert(hash, id uint32) {
 	c.n++
 }
 
-// gap returns the position of the empty cell for a hash.
-func (c *cells) gap(hash uint32) uint32 {
+// gap returns the position of the first empty cell from position at on.
+func (c *cells) gap(at uint32) uint32 {
 	mask := uint32(len(c.cells) - 1)
-	at := hash & mask
-	for c.cells[at] != 0 {
+	for at &= mask; c.cells[at] != 0; {
 		at = (at + 1) & mask
 	}
 	return at

@@ -87,17 +87,23 @@ func (t *Table[T]) Len() int { return t.objects.len() }
 func (t *Table[T]) Find(key string) (id uint32, ok bool) { return t.find(key, t.hash(key)) }
 
 func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
+	id, _, ok = t.probe(key, hash)
+	return id, ok
+}
+
+// probe is find, and says where the search has ended: for a new key, at an empty cell.
+func (t *Table[T]) probe(key string, hash uint32) (id, at uint32, ok bool) {
 	cells := t.ids.cells
-	for at := hash; len(cells) > 0; at++ {
+	for at = hash; len(cells) > 0; at++ {
 		x := atomic.LoadUint64(&cells[at&uint32(len(cells)-1)])
 		if id = uint32(x) - 1; x == 0 {
 			break
 		}
 		if uint32(x>>32) == hash && t.keys.has(id) && t.keys.at(id) == key {
-			return id, true
+			return id, at, true
 		}
 	}
-	return 0, false
+	return 0, at, false
 }
 
 // FindBytes is Find for a key that is not worth a string yet.
@@ -184,10 +190,10 @@ func (t *Table[T]) idFor(key string, hash uint32) uint32 {
 	if hash == 0 {
 		hash = t.hash(key)
 	}
-	id, ok := t.find(key, hash)
+	id, at, ok := t.probe(key, hash)
 	if !ok {
 		id = t.keys.next()
-		t.ids.insert(hash, id)
+		t.ids.insert(hash, id, at)
 		t.keys.push(key, t.epochs[keys])
 	}
 	return id
