@@ -41,7 +41,7 @@ func newIndex() *index { return &index{refs: &refs{many: map[uint32][]ref{}}} }
 func (x *index) find(c *clock, value string) (uint32, bool) {
 	hash := c.hash(value)
 	for b, at, ok := x.values.next(hash, hash); ok; b, at, ok = x.values.next(hash, at+1) {
-		if x.buckets.has(b) && x.buckets.at(b).value == value {
+		if found := x.buckets.row(b); found != nil && found.value == value {
 			return b, true
 		}
 	}

@@ -42,7 +42,7 @@ func (t *Table[T]) Plan(ops []Op[T]) (swaps bool) {
 
 // locate gives the op the id of its key, none if there is none.
 func (t *Table[T]) locate(op *Op[T]) (ok bool) {
-	if t.keys.has(op.Hint) && t.keys.at(op.Hint) == op.Key {
+	if t.hasKey(op.Hint, op.Key) {
 		return true
 	}
 	if op.Hash == 0 {

@@ -99,11 +99,17 @@ func (t *Table[T]) probe(key string, hash uint32) (id, at uint32, ok bool) {
 		if id = uint32(x) - 1; x == 0 {
 			break
 		}
-		if uint32(x>>32) == hash && t.keys.has(id) && t.keys.at(id) == key {
+		if uint32(x>>32) == hash && t.hasKey(id, key) {
 			return id, at, true
 		}
 	}
 	return 0, at, false
+}
+
+// hasKey reports whether there is such an id, with that key.
+func (t *Table[T]) hasKey(id uint32, key string) bool {
+	k := t.keys.row(id)
+	return k != nil && *k == key
 }
 
 // FindBytes is Find for a key that is not worth a string yet.
@@ -119,8 +125,10 @@ func (t *Table[T]) FindHashedBytes(key []byte, hash uint32) (id uint32, ok bool)
 		if id = uint32(x) - 1; x == 0 {
 			break
 		}
-		if uint32(x>>32) == hash && t.keys.has(id) && t.keys.at(id) == string(key) {
-			return id, true
+		if uint32(x>>32) == hash {
+			if k := t.keys.row(id); k != nil && *k == string(key) {
+				return id, true
+			}
 		}
 	}
 	return 0, false
@@ -170,7 +178,7 @@ func (t *Table[T]) Delete(key string) {
 
 func (t *Table[T]) put(op *Op[T]) {
 	id := op.Hint
-	if !t.keys.has(id) || t.keys.at(id) != op.Key {
+	if !t.hasKey(id, op.Key) {
 		id = t.idFor(op.Key, op.Hash)
 	}
 	if id == t.objects.next() {

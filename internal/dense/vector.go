@@ -59,10 +59,14 @@ func (v *vector[E]) last() uint32 {
 	return uint32(last<<chunkBits + len(v.chunks[last].items) - 1)
 }
 
-// has reports whether there is such a row.
-func (v *vector[E]) has(i uint32) bool {
-	c := int(i >> chunkBits)
-	return c < len(v.chunks) && int(i&chunkMask) < len(v.chunks[c].items)
+// row returns row i to be read, nil if there is none.
+func (v *vector[E]) row(i uint32) *E {
+	if chunks := v.chunks; int(i>>chunkBits) < len(chunks) {
+		if items := chunks[i>>chunkBits].items; int(i&chunkMask) < len(items) {
+			return &items[i&chunkMask]
+		}
+	}
+	return nil
 }
 
 // rows yields the numbers of all rows; the vector may not grow or shrink meanwhile.
