@@ -53,8 +53,9 @@ func seeOriginal(t *testing.T, table *Table[int], n int) {
 			t.Errorf("value %d of %d: found", i, n)
 		}
 	}
-	if table.Len() != n {
-		t.Errorf("%d objects, want %d", table.Len(), n)
+	all := table.ObjectsOf(0, "all")
+	if objects, keys := table.Objects(), table.Keys(); len(objects.Collect()) != n || len(keys.Collect()) != n || len(all.Collect()) != n {
+		t.Errorf("%d objects, %d keys, want %d", objects.Len(), keys.Len(), n)
 	}
 }
 
