@@ -173,8 +173,10 @@ func TestBeginReplaceCause(t *testing.T) {
 	fifoCheck(t, r.Put(fifoNamed("a", "2")))
 	fifoCheck(t, r.Commit("2"))
 	b := fifoTake(t, f, "a: Replaced; version 2; synced")
-	if got := b.keys[0].Newest().Cause; got != CauseVerify {
-		t.Errorf("cause %s, want Verify", got)
+	for deltas := range b.all {
+		if got := deltas.Newest().Cause; got != CauseVerify {
+			t.Errorf("cause %s, want Verify", got)
+		}
 	}
 }
 
@@ -333,7 +335,7 @@ func TestDeltaFIFOIdle(t *testing.T) {
 		next := make(chan int)
 		go func() {
 			b, _ := f.takeBatch(t.Context())
-			next <- len(b.keys)
+			next <- b.len()
 		}()
 		time.Sleep(2 * pileIdle)
 		synctest.Wait()
@@ -375,7 +377,7 @@ func TestDeltaPilePutBack(t *testing.T) {
 				want = append([]string{"a", "b", "c"}, []string{"d", "e"}[taken-3:]...)
 			}
 			var got []string
-			for _, deltas := range p.all() {
+			for deltas := range p.all {
 				got = append(got, deltas.Key())
 				if n := len(deltas); (n == 2) != (deltas.Key() == "b") || p.get(deltas.Key()) == nil {
 					t.Errorf("%d deltas of %s", n, deltas.Key())

@@ -26,8 +26,8 @@ type deltaPile[T any] struct {
 	base   int           // number of slots[0]; a key's number stays as slots move
 	index  slotTable     // number of the slot of a key
 	deltas int           // in all slots
-	keys   []Deltas[T]
-	peak   int // slots that the last batches needed
+	merged bool          // some slots have a slice for further deltas
+	peak   int           // slots that the last batches needed
 }
 
 type pileSlot[T any] struct {
@@ -89,6 +89,7 @@ func (p *deltaPile[T]) add(d *Delta[T], position uint64) (first bool) {
 		hash = p.hash(d.Key)
 	}
 	if i, ok := p.lookup(d.Key, hash); ok {
+		p.merged = true
 		p.deltas += p.slots[i].add(*d)
 		return false
 	}
@@ -111,15 +112,13 @@ func (p *deltaPile[T]) grow(n int) {
 	p.index.grow(n)
 }
 
-// all returns the deltas of each key, in the pile's own memory.
-func (p *deltaPile[T]) all() []Deltas[T] {
-	p.keys = slices.Grow(p.keys[:0], p.len())
+// all yields the deltas of each key, in the pile's own memory.
+func (p *deltaPile[T]) all(yield func(deltas Deltas[T]) bool) {
 	for i := p.head; i < len(p.slots); i++ {
-		if p.slots[i].used {
-			p.keys = append(p.keys, p.slots[i].deltas())
+		if s := &p.slots[i]; s.used && !yield(s.deltas()) {
+			return
 		}
 	}
-	return p.keys
 }
 
 // find returns the index of the first key that is not in flight, -1 if there is none.
@@ -183,6 +182,7 @@ func (p *deltaPile[T]) putBack(deltas Deltas[T], position uint64) {
 		}
 		i++
 	}
+	p.merged = true
 	p.slots[i].set(deltas, position)
 	p.slots[i].one[0].hash = hash
 	p.index.insert(hash, uint32(p.base+i))
@@ -207,25 +207,41 @@ func (p *deltaPile[T]) recycle() bool {
 	if size := cap(p.slots); size > pileKeepSlots || size > max(2*p.peak, pileMinSlots) {
 		return false
 	}
-	few := len(p.slots) < len(p.index.cells)/16 // clear costs the table's size, not its content
+	p.clearIndex()
+	p.clearSlots()
+	p.slots = p.slots[:0]
+	p.head, p.base, p.deltas = 0, 0, 0
+	return true
+}
+
+// clearIndex takes the keys out one by one if they are few: otherwise it costs the table's
+// size, not its content.
+func (p *deltaPile[T]) clearIndex() {
+	if len(p.slots) >= len(p.index.cells)/16 {
+		p.index.clear()
+		return
+	}
+	for i := range p.slots {
+		if s := &p.slots[i]; s.used {
+			p.index.remove(s.one[0].hash, uint32(p.base+i))
+		}
+	}
+}
+
+// clearSlots keeps some of the slices for further deltas.
+func (p *deltaPile[T]) clearSlots() {
+	if !p.merged {
+		clear(p.slots)
+		return
+	}
 	many := 0
 	for i := range p.slots {
 		s := &p.slots[i]
-		if few && s.used {
-			p.index.remove(s.one[0].hash, uint32(p.base+i))
-		}
 		s.clear()
 		if many += cap(s.many); many > pileKeepMany {
 			s.many = nil
 		}
 	}
-	if !few {
-		p.index.clear()
-	}
-	clear(p.keys)
-	p.slots, p.keys = p.slots[:0], p.keys[:0]
-	p.head, p.base, p.deltas = 0, 0, 0
-	return true
 }
 
 func (s *pileSlot[T]) deltas() Deltas[T] {

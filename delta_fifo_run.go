@@ -5,6 +5,7 @@ package informer
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 )
 
 // run is a row of events on its way into a queue: they are keyed together and queued under
@@ -15,9 +16,12 @@ type run[T any] struct {
 	ends   []int  // in text, of each delta's key
 }
 
-// add adds an event.
+// add adds an event. What is behind the deltas is zero.
 func (r *run[T]) add(typ DeltaType, obj T) {
-	r.deltas = append(r.deltas, Delta[T]{Type: typ, Object: obj, Cause: CauseWatch})
+	n := len(r.deltas)
+	r.deltas = slices.Grow(r.deltas, 1)[:n+1]
+	d := &r.deltas[n]
+	d.Type, d.Object, d.Cause = typ, obj, CauseWatch
 }
 
 // reset empties the run and keeps its memory.

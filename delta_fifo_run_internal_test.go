@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -29,12 +30,56 @@ func runOf(texts ...string) *run[fifoMeta] {
 	return r
 }
 
+// The store keeps memory for the next batch, and gives it up if none comes.
+func TestStoreIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, store := newRunFIFO(0)
+		add := func(n int) {
+			var r run[fifoMeta]
+			for i := range n {
+				r.add(DeltaAdded, fifoNamed(fmt.Sprint("n", i), "9"))
+			}
+			_, err := f.takeRun(t.Context(), &r)
+			fifoCheck(t, err)
+		}
+		kept := func() int {
+			store.s.w.Lock()
+			defer store.s.w.Unlock()
+			return cap(store.s.scratch.ops)
+		}
+		add(2 * minScratch)
+		batchText(t, f, store)
+		if kept() < 2*minScratch {
+			t.Errorf("room for %d ops kept", kept())
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			batchText(t, f, store)
+		}()
+		time.Sleep(2 * pileIdle)
+		synctest.Wait()
+		if kept() > 0 {
+			t.Errorf("room for %d ops kept, and nothing came", kept())
+		}
+		add(1)
+		<-done
+		for range 40 { // without a pause
+			add(1)
+			batchText(t, f, store)
+		}
+		if kept() > minScratch {
+			t.Errorf("room for %d ops kept, and one is needed", kept())
+		}
+	})
+}
+
 // batchText takes a batch, applies it and shows it.
 func batchText(t *testing.T, f *DeltaFIFO[fifoMeta], store *Store[fifoMeta]) string {
 	b, err := f.takeBatch(t.Context())
 	fifoCheck(t, err)
 	var all []string
-	for _, deltas := range b.keys {
+	for deltas := range b.all {
 		for _, d := range deltas {
 			all = append(all, fmt.Sprint(d.Type, " ", d.Key, "@", d.ResourceVersion))
 		}

@@ -122,8 +122,9 @@ func (f *DeltaFIFO[T]) landed(ctx context.Context, key string) error {
 
 // batch is all that a DeltaFIFO held at one moment, on its way to the store.
 type batch[T any] struct {
-	keys    []Deltas[T]   // in order of arrival; the queue's own memory, until batchDone
-	whole   *wholeList[T] // instead of keys; nil: none
+	pile    *deltaPile[T] // the queue's own memory, until batchDone; nil: none
+	keys    []Deltas[T]   // instead of a pile
+	whole   *wholeList[T] // instead of a pile; nil: none
 	version string        // of the last bookmark, event or commit in it; "": none
 	synced  bool          // the first replacement ends in this batch
 	hints   []uint32      // where the store may have each key; nil: as the deltas say
@@ -174,13 +175,23 @@ func (f *DeltaFIFO[T]) waitIdle(ctx context.Context) {
 	case <-f.closed:
 	case <-ctx.Done():
 	case <-timer.C:
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.queue.len() == 0 {
-			f.queue = newDeltaPile[T](f.seed)
+		f.giveUp()
+		if known, ok := f.known.(idler); ok {
+			known.giveUp()
 		}
-		f.spare = nil
 	}
+}
+
+// idler is implemented by known objects that keep memory for the next batch.
+type idler interface{ giveUp() }
+
+func (f *DeltaFIFO[T]) giveUp() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.queue.len() == 0 {
+		f.queue = newDeltaPile[T](f.seed)
+	}
+	f.spare = nil
 }
 
 func (f *DeltaFIFO[T]) takeBatchLocked() batch[T] {
@@ -194,7 +205,7 @@ func (f *DeltaFIFO[T]) takeBatchLocked() batch[T] {
 	if f.queue == nil {
 		f.queue = newDeltaPile[T](f.seed)
 	}
-	b := batch[T]{keys: f.taken.all(), synced: f.syncDueLocked()}
+	b := batch[T]{pile: f.taken, synced: f.syncDueLocked()}
 	f.syncTaken = f.syncTaken || b.synced
 	if f.written != f.delivered {
 		b.version, f.delivered = f.written, f.written

@@ -89,7 +89,13 @@ func (w *wholeList[T]) all(yield func(deltas Deltas[T]) bool) {
 }
 
 // len returns the number of keys in a batch.
-func (b *batch[T]) len() int { return len(b.keys) + b.whole.len() }
+func (b *batch[T]) len() int {
+	n := len(b.keys) + b.whole.len()
+	if b.pile != nil {
+		n += b.pile.len()
+	}
+	return n
+}
 
 // all yields the deltas of each key of a batch; they stay as they are until the next one.
 func (b *batch[T]) all(yield func(deltas Deltas[T]) bool) {
@@ -97,6 +103,9 @@ func (b *batch[T]) all(yield func(deltas Deltas[T]) bool) {
 		if !yield(deltas) {
 			return
 		}
+	}
+	if b.pile != nil {
+		b.pile.all(yield)
 	}
 	b.whole.all(yield)
 }

@@ -88,6 +88,7 @@ func (s *state[T]) addIndexers(indexers Indexers[T]) error {
 	s.mu.Lock()
 	s.table, s.indexes = table, indexes
 	s.mu.Unlock()
+	table.Settle()
 	return errors.Join(failed...)
 }
 
@@ -110,14 +111,19 @@ func (x indexer[T]) call(key string, obj T) (values []string, err error) {
 	return x.values(obj)
 }
 
-// scratch is memory that small writes use again.
+// scratch is memory that writes use again.
 type scratch[T any] struct {
 	ops    []dense.Op[T]
 	values [][]string
 	key    []byte
+	peak   int // ops that the last batches needed
 }
 
-const maxScratch = 1024 // more is left to the garbage collector
+// What is kept is enough for a batch of events, as with a deltaPile.
+const (
+	maxScratch = pileKeepSlots
+	minScratch = pileMinSlots
+)
 
 // fillValues calls the index functions for what the ops put. It comes before any change,
 // so that a function that ends its goroutine leaves no half of one.
@@ -142,19 +148,24 @@ func (s *state[T]) fillValues(ops []dense.Op[T]) error {
 	return errors.Join(failed...)
 }
 
-// forgetValues keeps the memory if it is little.
-func (c *scratch[T]) forgetValues() {
-	clear(c.values)
-	if cap(c.values) > maxScratch {
-		c.values = nil
+// forgetValues lets go of values.
+func (c *scratch[T]) forgetValues() { clear(c.values) }
+
+// forgetOps lets go of the ops of a batch. It keeps the memory, unless that is more than
+// twice what the last ones needed.
+func (c *scratch[T]) forgetOps(ops []dense.Op[T]) {
+	c.peak = max(len(ops), c.peak-c.peak/8)
+	clear(ops)
+	c.ops = ops[:0]
+	if size := cap(ops); size > maxScratch || size > max(2*c.peak, minScratch) {
+		c.ops, c.values = nil, nil
 	}
 }
 
-// forgetOps keeps the memory if it is little.
-func (c *scratch[T]) forgetOps(ops []dense.Op[T]) {
-	clear(ops)
-	c.ops = ops[:0]
-	if cap(c.ops) > maxScratch {
-		c.ops = nil
+// giveUp implements idler. A writer that is at it does so later.
+func (s *Store[T]) giveUp() {
+	if s.s.w.TryLock() {
+		s.s.scratch = scratch[T]{}
+		s.s.w.Unlock()
 	}
 }

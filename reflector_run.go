@@ -17,12 +17,13 @@ import (
 // object once it has it, and a transform may blank the version.
 type arrival struct {
 	watch.Event
+	meta    metav1.Object // the object again; nil if it is none
 	version string
 }
 
 func arrivalOf(event watch.Event) arrival {
 	if m, ok := event.Object.(metav1.Object); ok {
-		return arrival{event, m.GetResourceVersion()}
+		return arrival{event, m, m.GetResourceVersion()}
 	}
 	return arrival{Event: event}
 }
@@ -69,8 +70,7 @@ func (r *Reflector) plain(run []arrival) (n int) {
 		default:
 			return n
 		}
-		_, ok := run[n].Object.(metav1.Object)
-		if _, broken := run[n].Object.(*Undecodable); !ok || broken || r.elsewhere(run[n].Object) {
+		if _, broken := run[n].Object.(*Undecodable); run[n].meta == nil || broken || r.elsewhere(run[n].Object) {
 			return n
 		}
 		version := run[n].version
@@ -87,10 +87,9 @@ func (r *Reflector) plain(run []arrival) (n int) {
 // movedBy counts plain events that were applied, and returns the version that they come to.
 func (r *Reflector) movedBy(s *stream, run []arrival) (version string) {
 	for n := range run {
-		m := run[n].Object.(metav1.Object)
 		s.saw()
-		r.report.applied(m)
-		r.report.event(run[n], m)
+		r.report.applied(run[n].meta)
+		r.report.event(run[n], run[n].meta)
 		if v := run[n].version; v != "" {
 			version = v
 		}

@@ -146,7 +146,7 @@ func (r *storeReplacement[T]) commit(version string) error {
 	r.note(ops)
 	r.staged = nil
 	err := r.s.commit(ops, version)
-	r.s.scratch.forgetOps(ops)
+	r.s.scratch = scratch[T]{} // no list follows soon
 	return err
 }
 

@@ -385,6 +385,9 @@ func (s *state[T]) commit(ops []dense.Op[T], version string) error {
 	}
 	s.list.Store(next)
 	s.mu.Unlock()
+	if aside {
+		table.Settle()
+	}
 	s.scratch.forgetValues()
 	return err
 }

@@ -77,7 +77,7 @@ func (x *index) check(c *clock, objects int) error {
 		}
 		for _, r := range refs {
 			if b := x.buckets.at(r.bucket); b.list == nil && (b.one != id || r.pos != 0) ||
-				b.list != nil && (!b.list.has(r.pos) || b.list.at(r.pos) != id) {
+				b.list != nil && (b.list.row(r.pos) == nil || b.list.at(r.pos) != id) {
 				return fmt.Errorf("%d is not at %d of bucket %d", id, r.pos, r.bucket)
 			}
 		}

@@ -17,5 +17,6 @@
 //
 // Concurrency: one writer at a time. Reads of a Table exclude its writer (the lock is
 // the caller's), except those of the writer itself; what is frozen needs no lock. A Fork
-// is changed without any lock, and then takes the place of its original.
+// is changed without any lock, beside readers of its original, and then takes its place:
+// what it adds, it puts where the original has nothing, and only what it changes is copied.
 package dense

@@ -20,7 +20,7 @@ func (t *Table[T]) FindHashed(key string, hash uint32) (id uint32, ok bool) { re
 
 // FindHinted is FindHashed for a key that may be at an id.
 func (t *Table[T]) FindHinted(key string, hash, id uint32) (uint32, bool) {
-	if t.keys.has(id) && t.keys.at(id) == key {
+	if t.hasKey(id, key) {
 		return id, true
 	}
 	return t.find(key, hash)

@@ -41,7 +41,7 @@ func newIndex() *index { return &index{refs: &refs{many: map[uint32][]ref{}}} }
 func (x *index) find(c *clock, value string) (uint32, bool) {
 	hash := c.hash(value)
 	for b, at, ok := x.values.next(hash, hash); ok; b, at, ok = x.values.next(hash, at+1) {
-		if x.buckets.at(b).value == value {
+		if found := x.buckets.row(b); found != nil && found.value == value {
 			return b, true
 		}
 	}
@@ -50,7 +50,13 @@ func (x *index) find(c *clock, value string) (uint32, bool) {
 
 // file files the object under the values and under no others. The id is known, or the next.
 func (x *index) file(c *clock, id uint32, values []string) {
-	if id == x.single.next() {
+	isNew := id == x.single.next()
+	if isNew && len(values) == 1 { // nearly always
+		b := x.bucketFor(c, values[0])
+		x.single.push(ref{b, x.add(c, b, id)}, 0)
+		return
+	}
+	if isNew {
 		x.single.push(ref{bucket: none}, 0)
 	}
 	var buf [1]ref
@@ -148,11 +154,13 @@ func (x *index) bucketFor(c *clock, value string) uint32 {
 	if n := len(x.free) - 1; n >= 0 {
 		b, x.free = x.free[n], x.free[:n]
 		x.buckets.set(b, empty, c.epochs[buckets])
+		x.values.own() // the original has a bucket of this number
 	} else {
 		b = x.buckets.next()
 		x.buckets.push(empty, c.epochs[buckets])
 	}
-	x.values.insert(c.hash(value), b, c.epochs[hashes])
+	hash := c.hash(value)
+	x.values.insert(hash, b, hash)
 	return b
 }
 
@@ -161,7 +169,9 @@ func (x *index) add(c *clock, b, id uint32) uint32 {
 	now := x.buckets.at(b)
 	switch {
 	case now.list != nil:
-		x.list(c, b).push(id, c.epochs[lists])
+		list := x.list(c, b)
+		list.push(id, c.epochs[lists])
+		return list.last()
 	case now.one == none:
 		x.buckets.ptr(b, c.epochs[buckets]).one = id
 		return 0
@@ -171,8 +181,8 @@ func (x *index) add(c *clock, b, id uint32) uint32 {
 		list.push(id, c.epochs[lists])
 		now.list, now.one = list, none
 		x.buckets.set(b, now, c.epochs[buckets])
+		return list.last()
 	}
-	return x.buckets.at(b).list.last()
 }
 
 // take takes an id out of a bucket; the last one of the bucket fills its place.
@@ -208,7 +218,7 @@ func (x *index) repoint(id uint32, to ref) {
 
 // release frees an empty bucket.
 func (x *index) release(c *clock, b uint32) {
-	x.values.remove(c.hash(x.buckets.at(b).value), b, c.epochs[hashes])
+	x.values.remove(c.hash(x.buckets.at(b).value), b)
 	x.buckets.set(b, bucket{one: none}, c.epochs[buckets])
 	x.free = append(x.free, b)
 }
@@ -238,7 +248,8 @@ func (x *index) compact(c *clock) {
 		if b := old.at(i); b.list != nil || b.one != none {
 			numbers[i] = x.buckets.next()
 			x.buckets.push(b, c.epochs[buckets])
-			x.values.insert(c.hash(b.value), numbers[i], c.epochs[hashes])
+			hash := c.hash(b.value)
+			x.values.insert(hash, numbers[i], hash)
 		}
 	}
 	for id := range x.single.rows() {

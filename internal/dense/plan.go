@@ -30,8 +30,11 @@ func (t *Table[T]) Plan(ops []Op[T]) (swaps bool) {
 		if swaps = swaps && t.swaps(op); known {
 			t.plan.copy(&t.objects, op.Hint, epoch)
 		}
-		if known == op.Delete && t.objects.len() > 0 { // the number of objects changes
+		switch {
+		case known && op.Delete: // the last object takes the place
 			t.plan.copy(&t.objects, t.objects.last(), epoch)
+		case !known && !op.Delete:
+			t.plan.copyList(&t.objects, epoch)
 		}
 	}
 	return swaps
@@ -39,7 +42,7 @@ func (t *Table[T]) Plan(ops []Op[T]) (swaps bool) {
 
 // locate gives the op the id of its key, none if there is none.
 func (t *Table[T]) locate(op *Op[T]) (ok bool) {
-	if t.keys.has(op.Hint) && t.keys.at(op.Hint) == op.Key {
+	if t.hasKey(op.Hint, op.Key) {
 		return true
 	}
 	if op.Hash == 0 {
@@ -88,15 +91,23 @@ func (p *plan[T]) copy(v *vector[T], id uint32, epoch uint64) {
 	if p.copies[n].items != nil {
 		return
 	}
-	var memory spare[T]
-	if v.epoch != epoch && p.list == nil {
-		memory = p.spares.take(len(v.chunks)+1, cap(c.items))
-		p.list = append(memory.list, v.chunks...)
-	} else {
-		memory.items = make([]T, 0, cap(c.items))
+	rows := p.copyList(v, epoch)
+	if cap(rows) < cap(c.items) {
+		rows = make([]T, 0, cap(c.items))
 	}
-	p.copies[n].items = append(memory.items, c.items...)
+	p.copies[n].items = append(rows, c.items...)
 	p.which = append(p.which, n)
+}
+
+// copyList copies the list of chunks, unless it is of that epoch. It returns memory for
+// the copy of a chunk, if there is some.
+func (p *plan[T]) copyList(v *vector[T], epoch uint64) (rows []T) {
+	if v.epoch == epoch || p.list != nil {
+		return nil
+	}
+	memory := p.spares.take(len(v.chunks) + 1)
+	p.list = append(memory.list, v.chunks...)
+	return memory.items
 }
 
 // install puts the copies into their places. That they are copies of a frozen state, if

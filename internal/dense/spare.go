@@ -27,8 +27,8 @@ func (s *spares[E]) leave(v *vector[E]) {
 	}
 }
 
-// take returns memory for a list and a chunk, new if there is none.
-func (s *spares[E]) take(list, items int) (sp spare[E]) {
+// take returns memory for a list, new if there is none, and for a chunk, if there is some.
+func (s *spares[E]) take(list int) (sp spare[E]) {
 	for i := range s.slots {
 		if found := s.slots[i].Load(); found != nil {
 			s.slots[i].Store(nil)
@@ -38,9 +38,6 @@ func (s *spares[E]) take(list, items int) (sp spare[E]) {
 	}
 	if cap(sp.list) < list {
 		sp.list = make([]chunk[E], 0, list)
-	}
-	if cap(sp.items) < items {
-		sp.items = make([]E, 0, items)
 	}
 	return sp
 }

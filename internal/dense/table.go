@@ -15,7 +15,6 @@ const (
 	keys    // and notes
 	lists   // ids of buckets
 	buckets
-	hashes // never frozen, but forked
 	parts
 )
 
@@ -88,17 +87,29 @@ func (t *Table[T]) Len() int { return t.objects.len() }
 func (t *Table[T]) Find(key string) (id uint32, ok bool) { return t.find(key, t.hash(key)) }
 
 func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
+	id, _, ok = t.probe(key, hash)
+	return id, ok
+}
+
+// probe is find, and says where the search has ended: for a new key, at an empty cell.
+func (t *Table[T]) probe(key string, hash uint32) (id, at uint32, ok bool) {
 	cells := t.ids.cells
-	for at := hash; len(cells) > 0; at++ {
-		x := cells[at&uint32(len(cells)-1)]
+	for at = hash; len(cells) > 0; at++ {
+		x := atomic.LoadUint64(&cells[at&uint32(len(cells)-1)])
 		if id = uint32(x) - 1; x == 0 {
 			break
 		}
-		if uint32(x>>32) == hash && t.keys.at(id) == key {
-			return id, true
+		if uint32(x>>32) == hash && t.hasKey(id, key) {
+			return id, at, true
 		}
 	}
-	return 0, false
+	return 0, at, false
+}
+
+// hasKey reports whether there is such an id, with that key.
+func (t *Table[T]) hasKey(id uint32, key string) bool {
+	k := t.keys.row(id)
+	return k != nil && *k == key
 }
 
 // FindBytes is Find for a key that is not worth a string yet.
@@ -110,12 +121,14 @@ func (t *Table[T]) FindBytes(key []byte) (id uint32, ok bool) {
 func (t *Table[T]) FindHashedBytes(key []byte, hash uint32) (id uint32, ok bool) {
 	cells := t.ids.cells
 	for at := hash; len(cells) > 0; at++ {
-		x := cells[at&uint32(len(cells)-1)]
+		x := atomic.LoadUint64(&cells[at&uint32(len(cells)-1)])
 		if id = uint32(x) - 1; x == 0 {
 			break
 		}
-		if uint32(x>>32) == hash && t.keys.at(id) == string(key) {
-			return id, true
+		if uint32(x>>32) == hash {
+			if k := t.keys.row(id); k != nil && *k == string(key) {
+				return id, true
+			}
 		}
 	}
 	return 0, false
@@ -165,7 +178,7 @@ func (t *Table[T]) Delete(key string) {
 
 func (t *Table[T]) put(op *Op[T]) {
 	id := op.Hint
-	if !t.keys.has(id) || t.keys.at(id) != op.Key {
+	if !t.hasKey(id, op.Key) {
 		id = t.idFor(op.Key, op.Hash)
 	}
 	if id == t.objects.next() {
@@ -185,10 +198,10 @@ func (t *Table[T]) idFor(key string, hash uint32) uint32 {
 	if hash == 0 {
 		hash = t.hash(key)
 	}
-	id, ok := t.find(key, hash)
+	id, at, ok := t.probe(key, hash)
 	if !ok {
 		id = t.keys.next()
-		t.ids.insert(hash, id, t.epochs[hashes])
+		t.ids.insert(hash, id, at)
 		t.keys.push(key, t.epochs[keys])
 	}
 	return id
@@ -216,11 +229,11 @@ func (t *Table[T]) delete(key string) {
 		x.unfile(&t.clock, id)
 		x.remove(&t.clock, id)
 	}
-	t.ids.remove(hash, id, t.epochs[hashes])
+	t.ids.remove(hash, id)
 	last := t.objects.last()
 	if id != last {
 		moved := t.keys.at(last)
-		t.ids.renumber(t.hash(moved), last, id, t.epochs[hashes])
+		t.ids.renumber(t.hash(moved), last, id)
 		t.keys.set(id, moved, t.epochs[keys])
 		t.objects.set(id, t.objects.at(last), t.epochs[objects])
 	}
@@ -232,8 +245,9 @@ func (t *Table[T]) delete(key string) {
 	}
 }
 
-// Fork returns a copy that shares everything with t until one of them changes; t must
-// not be changed any more, and only the newest fork may be.
+// Fork returns a copy that shares everything with t until it changes, and as much as
+// possible after that: new rows and cells go where t has none. t must not be changed any
+// more, and only the newest fork may be, which then takes its place (Settle) if it was.
 func (t *Table[T]) Fork() *Table[T] {
 	f := &Table[T]{
 		clock:   clock{seed: t.seed, epochs: t.epochs},
@@ -247,11 +261,21 @@ func (t *Table[T]) Fork() *Table[T] {
 	for part := range f.epochs {
 		f.epochs[part]++
 	}
+	f.ids.shared = true
 	for i, x := range t.indexes {
 		mine := *x
+		mine.values.shared = true
 		f.indexes[i] = &mine
 	}
 	return f
+}
+
+// Settle says that nobody reads the original of a fork any more.
+func (t *Table[T]) Settle() {
+	t.ids.shared = false
+	for _, x := range t.indexes {
+		x.values.shared = false
+	}
 }
 
 // Renew returns an empty table with as many indexes, and room for n keys. It may take the
@@ -265,7 +289,7 @@ func (t *Table[T]) Renew(n int) *Table[T] {
 	for part := range f.epochs {
 		f.epochs[part]++
 	}
-	f.ids.resize(n, f.epochs[hashes])
+	f.ids.resize(n)
 	for i := range f.indexes {
 		f.indexes[i] = newIndex()
 	}
@@ -290,14 +314,14 @@ func (t *Table[T]) NeedsRoom(ops []Op[T]) bool {
 // make their room as they go, since most of what they put may be known.
 func (t *Table[T]) MakeRoom(ops []Op[T]) {
 	if t.ids.cramped(len(ops)) || t.ids.tooLarge() {
-		t.ids.resize(t.ids.n+len(ops), t.epochs[hashes])
+		t.ids.resize(t.ids.n + len(ops))
 	}
 	for i, x := range t.indexes {
 		if x.wasteful() {
 			x.compact(&t.clock)
 		}
 		if n := countValues(ops, i); x.values.cramped(n) {
-			x.values.resize(x.values.n+n, t.epochs[hashes])
+			x.values.resize(x.values.n + n)
 		}
 	}
 }

@@ -59,10 +59,14 @@ func (v *vector[E]) last() uint32 {
 	return uint32(last<<chunkBits + len(v.chunks[last].items) - 1)
 }
 
-// has reports whether there is such a row.
-func (v *vector[E]) has(i uint32) bool {
-	c := int(i >> chunkBits)
-	return c < len(v.chunks) && int(i&chunkMask) < len(v.chunks[c].items)
+// row returns row i to be read, nil if there is none.
+func (v *vector[E]) row(i uint32) *E {
+	if chunks := v.chunks; int(i>>chunkBits) < len(chunks) {
+		if items := chunks[i>>chunkBits].items; int(i&chunkMask) < len(items) {
+			return &items[i&chunkMask]
+		}
+	}
+	return nil
 }
 
 // rows yields the numbers of all rows; the vector may not grow or shrink meanwhile.
@@ -103,7 +107,8 @@ func (v *vector[E]) ownList(epoch uint64) {
 	}
 }
 
-// push adds a row.
+// push adds a row. A chunk of an older epoch need not be copied for it: what was frozen
+// ends before the row.
 func (v *vector[E]) push(e E, epoch uint64) {
 	v.ownList(epoch)
 	last := len(v.chunks) - 1
@@ -114,9 +119,9 @@ func (v *vector[E]) push(e E, epoch uint64) {
 			v.chunks[last].items = make([]E, 0, chunkRows)
 		}
 	}
-	c := v.own(last, epoch)
+	c := &v.chunks[last]
 	if len(c.items) == cap(c.items) {
-		c.items = resized(c.items, min(cap(c.items)+max(cap(c.items)/4, minChunk), chunkRows))
+		c.epoch, c.items = epoch, resized(c.items, min(cap(c.items)+max(cap(c.items)/4, minChunk), chunkRows))
 	}
 	c.items = append(c.items, e)
 }
