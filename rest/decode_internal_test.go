@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,7 +39,10 @@ type sample struct {
 	Time              metav1.Time          `json:"time"`
 	Micro             *metav1.MicroTime    `json:"micro"`
 	Duration          metav1.Duration      `json:"duration"`
-	Inner             struct{ A, B int }   `json:"inner"`
+	Quantity          resource.Quantity    `json:"quantity"`
+
+	Quantities map[string]resource.Quantity `json:"quantities"`
+	Inner      struct{ A, B int }           `json:"inner"`
 }
 
 func (s *sample) DeepCopyObject() runtime.Object { out := *s; return &out }
@@ -58,6 +63,8 @@ var odd = []string{
 	`"bool":true`, `"bool":false,"bool":null`, `"bool":"true"`, `"quoted":"5"`, `"quoted":5`, `"unknown":{"a":[{"b":null}]}`,
 	`"metadata":null`, `"metadata":{}`, `"metadata":{"labels":{"a":"b"},"annotations":null,"ownerReferences":[{"uid":"u","controller":true}],"finalizers":["x"],"deletionGracePeriodSeconds":30}`,
 	`"metadata":{"managedFields":[{"manager":"m","fieldsType":"FieldsV1","fieldsV1":{"f:a":{ }},"time":"2020-01-01T00:00:00Z"}],"creationTimestamp":null,"generation":3}`,
+	`"quantity":"100m"`, `"quantity":"128Mi"`, `"quantity":"128Mi","quantity":"1"`, `"quantity":"1","quantity":null`, `"quantity":1.5`, `"quantity":-0`, `"quantity":" 5 "`, `"quantity":""`,
+	`"quantity":"\u0031"`, `"quantity":"x"`, `"quantity":{}`, `"quantity":true`, `"quantity":"123456789012345678901234567890"`, `"quantity":"1e3"`, `"quantities":{"cpu":"100m","memory":"128Mi","other":"100m","none":null}`,
 	`"kind":"K","apiVersion":"g/v1"`, `"kind":null`, `"":1`, ` "int" : 1 , "any" : [ 1 , { "a" : 2 } ] `,
 }
 
@@ -82,6 +89,29 @@ func TestTypedEqualsApimachinery(t *testing.T) {
 type oddTag struct {
 	sample
 	Odd string `json:"oddity,format:x"`
+}
+
+// Equal quantities share the text that the decimal ones keep, but never the number of a big one.
+func TestQuantitiesAreShared(t *testing.T) {
+	decode := structDecoder[*sample](metadataType.GroupVersionKind(), false)
+	for text, shared := range map[string]bool{"100m": true, "128Mi": false, "123456789012345678901234567890": false} {
+		body := fmt.Appendf(nil, `{"quantity":%q}`, text)
+		one, err := decode(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := decode(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shared && unsafe.StringData(one.Quantity.String()) != unsafe.StringData(two.Quantity.String()) {
+			t.Errorf("two texts of %s", text)
+		}
+		one.Quantity.Add(resource.MustParse("1"))
+		if two.Quantity.Cmp(resource.MustParse(text)) != 0 {
+			t.Errorf("%s: a change of one quantity changed another one", text)
+		}
+	}
 }
 
 func TestTypeWithAnOddTag(t *testing.T) {
@@ -331,6 +361,44 @@ func TestStatusWithoutKind(t *testing.T) {
 }
 
 // What was there before is found again, and what is long is kept by nobody else.
+// The strings that only one object has share its memory, and nobody else's.
+func TestOwnStrings(t *testing.T) {
+	n := newInterner()
+	keep := func(texts ...string) (kept []string) {
+		n.begin()
+		for _, text := range texts {
+			kept = append(kept, n.keep([]byte(text)))
+		}
+		return kept
+	}
+	together := func(a, b string) bool {
+		return unsafe.Pointer(unsafe.StringData(b)) == unsafe.Add(unsafe.Pointer(unsafe.StringData(a)), len(a))
+	}
+	// Of a length that leaves a gap where each has memory of its own.
+	name, uid, long := "a-name-of-20-letters", "a-uid--of-20-letters", strings.Repeat("x", maxMine-6)
+	for i, test := range []struct {
+		texts  []string
+		joined bool // the first two
+	}{
+		{[]string{name, uid}, false}, // nothing is known yet
+		{[]string{name, uid}, true},
+		{[]string{name, uid, long}, true},
+		{[]string{name, uid, long}, true},
+		{[]string{long, name}, false},
+		{[]string{name}, false},
+		{nil, false},
+		{[]string{name, uid}, false},
+	} {
+		got := keep(test.texts...)
+		if !slices.Equal(got, test.texts) {
+			t.Errorf("object %d has %q, want %q", i, got, test.texts)
+		}
+		if joined := len(got) > 1 && together(got[0], got[1]); joined != test.joined {
+			t.Errorf("object %d: joined %t, want %t", i, joined, test.joined)
+		}
+	}
+}
+
 func TestHabit(t *testing.T) {
 	n := newInterner()
 	var h habit

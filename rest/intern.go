@@ -11,6 +11,7 @@ import (
 const (
 	internSlots  = 4096
 	maxInternLen = 128 // bytes
+	maxMine      = 256 // bytes, of an object's own strings that share memory
 )
 
 // interner shares repeated strings. It lets go: each slot keeps the last string that fell
@@ -19,6 +20,31 @@ type interner struct {
 	seed    maphash.Seed
 	slots   [internSlots]string
 	scratch []byte
+
+	mine   strings.Builder // strings of the object that is being read, and of no other
+	needed int             // by those of the object before, bytes
+	wanted int             // so far by those of this object, bytes
+}
+
+// begin is called before each object is read.
+func (n *interner) begin() {
+	n.mine.Reset()
+	n.needed, n.wanted = min(n.wanted, maxMine), 0
+}
+
+// keep makes a string that only this object has. They are next to each other: a name, a UID, a
+// version and the UID of an owner, each in memory of its own, take a quarter more.
+func (n *interner) keep(text []byte) string {
+	n.wanted += len(text)
+	if n.mine.Cap() == 0 && n.needed > len(text) {
+		n.mine.Grow(n.needed)
+	}
+	at := n.mine.Len()
+	if n.mine.Cap()-at < len(text) {
+		return string(text)
+	}
+	n.mine.Write(text)
+	return n.mine.String()[at:]
 }
 
 func newInterner() *interner { return &interner{seed: maphash.MakeSeed()} }
@@ -84,7 +110,7 @@ func (n *interner) shareAs(h *habit, text []byte) string {
 		return string(text) // which nobody keeps but the object
 	case h.misses >= own:
 		h.misses++ // and begins anew in the end, for things change
-		return string(text)
+		return n.keep(text)
 	}
 	s, found := n.find(text)
 	h.last = s

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -28,6 +29,7 @@ type filler func(c *cursor, v reflect.Value) bool
 type planner struct {
 	plans       map[reflect.Type]*plan
 	strings     *interner
+	quantities  *quantities // nil until a type has one
 	walker      *walker
 	root        reflect.Type // of the objects
 	dropManaged bool         // leave metadata.managedFields out
@@ -45,7 +47,10 @@ func newPlan(t reflect.Type, dropManaged bool) *plan {
 	if !ok {
 		return nil
 	}
-	return out
+	return &plan{fill: func(c *cursor, v reflect.Value) bool {
+		p.strings.begin()
+		return out.fill(c, v)
+	}}
 }
 
 var (
@@ -74,6 +79,11 @@ func (p *planner) filler(t reflect.Type) (filler, bool) {
 		return fillMicroTime, true
 	case reflect.TypeFor[intstr.IntOrString]():
 		return p.fillIntOrString, true
+	case reflect.TypeFor[resource.Quantity]():
+		if p.quantities == nil {
+			p.quantities = &quantities{}
+		}
+		return p.quantities.fillJSON, true
 	case reflect.TypeFor[stdjson.Number]():
 		return nil, false
 	}

@@ -178,6 +178,7 @@ func protoDecoder(of decoded) decodeFunc[informer.Object] {
 	planner, plan := newProtoPlan(t, of.dropManaged)
 	return func(raw []byte) (informer.Object, error) {
 		v := reflect.New(t)
+		planner.strings.begin()
 		if planner.depth = 0; plan == nil || !planner.message(plan, raw, v.Elem()) {
 			if plan != nil && plan.tooDeep(raw, maxProtoDepth) {
 				return nil, fmt.Errorf("%w %v: nested too deep", errSchema, t)

@@ -3,7 +3,6 @@
 package rest
 
 import (
-	"hash/maphash"
 	"math"
 	"reflect"
 	"time"
@@ -205,33 +204,8 @@ func halves(entry []byte, wire uint64) (name []byte, value piece, ok bool) {
 	return one.data, value, first == 1<<3|wireBytes && second == 2<<3|wire && m.i == len(m.b)
 }
 
-// quantitySlots bounds the quantities that are kept.
-const quantitySlots = 256
-
-// quantities keeps what texts of quantities mean: there are few of them, and parsing one
-// takes longer than all else in a container.
-type quantities struct {
-	slots [quantitySlots]struct {
-		text  string
-		means resource.Quantity
-	}
-}
-
-// read returns what a text means.
-func (q *quantities) read(text []byte) (resource.Quantity, bool) {
-	slot := &q.slots[maphash.Bytes(hashSeed, text)%quantitySlots]
-	if slot.text != string(text) || len(text) == 0 {
-		means, err := resource.ParseQuantity(string(text))
-		if err != nil || len(text) > maxInternLen {
-			return means, err == nil
-		}
-		slot.text, slot.means = string(text), means
-	}
-	return slot.means.DeepCopy(), true
-}
-
-// fill reads the message of a Quantity, which is one text.
-func (q *quantities) fill(p piece, v reflect.Value) bool {
+// fillProto reads the message of a Quantity, which is one text.
+func (q *quantities) fillProto(p piece, v reflect.Value) bool {
 	m := message{b: p.data}
 	key, text := m.next()
 	if key != 1<<3|wireBytes || m.i != len(m.b) {

@@ -87,7 +87,7 @@ func (p *protoPlanner) plan(t reflect.Type) *protoPlan {
 	case t == reflect.TypeFor[metav1.Time]():
 		out.itself, out.fill = true, fillProtoTime
 	case t == reflect.TypeFor[resource.Quantity]():
-		out.itself, out.fill = true, p.quantities.fill
+		out.itself, out.fill = true, p.quantities.fillProto
 	case writtenByHand(t):
 		out.itself, out.fill = true, fillProtoItself
 	case t == reflect.TypeFor[metav1.ObjectMeta]():
