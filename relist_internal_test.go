@@ -139,3 +139,17 @@ func TestStagedItems(t *testing.T) {
 		}
 	}
 }
+
+// What a list asks about is metadata of some type; a sink of metadata with keys of its own
+// knows it all the same.
+func TestIdentityByOwnKeys(t *testing.T) {
+	s := NewStore(StoreOptions[fifoMeta]{KeyFunc: func(obj fifoMeta) (string, error) { return "own/" + obj.Name, nil }})
+	fifoCheck(t, s.Add(t.Context(), fifoNamed("a", "5")))
+	target := newTarget[fifoMeta](s, nil)
+	for name, want := range map[string]string{"a": "5", "b": ""} {
+		asked := &bareName{*fifoNamed(name, "7")}
+		if version, _, ok := target.identity(asked); version != want || ok != (want != "") {
+			t.Errorf("%s is @%s, want @%s", name, version, want)
+		}
+	}
+}

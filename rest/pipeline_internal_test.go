@@ -69,7 +69,7 @@ func TestPipelinePanicsInTurn(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var delivered []string
 			enough := errors.New("enough")
-			feed := func(names string, until string) (err error, panicked any) {
+			feed := func(names string, until string) (panicked any, err error) {
 				delivered = nil
 				p := heldPipeline(func(name string) error {
 					if delivered = append(delivered, name); name == until {
@@ -81,15 +81,15 @@ func TestPipelinePanicsInTurn(t *testing.T) {
 				defer func() { panicked = recover() }()
 				for _, name := range names {
 					if err := p.add(batchOf(name)); err != nil {
-						return err, nil
+						return nil, err
 					}
 				}
-				return p.flush(), nil
+				return nil, p.flush()
 			}
-			if _, panicked := feed("abc!defgh", ""); panicked != "of an item" || !slices.Equal(delivered, []string{"a", "b", "c"}) {
+			if panicked, _ := feed("abc!defgh", ""); panicked != "of an item" || !slices.Equal(delivered, []string{"a", "b", "c"}) {
 				t.Errorf("delivered %q before %v", delivered, panicked)
 			}
-			if err, _ := feed("abcdefgh", "b"); err != enough || !slices.Equal(delivered, []string{"a", "b"}) {
+			if _, err := feed("abcdefgh", "b"); err != enough || !slices.Equal(delivered, []string{"a", "b"}) {
 				t.Errorf("delivered %q before %v", delivered, err)
 			}
 		})

@@ -28,29 +28,18 @@ func newMetaReader(strings *interner, dropManaged bool) *metaReader {
 	return &metaReader{strings: strings, maps: [2]protoMap{{strings: strings}, {strings: strings}}, dropManaged: dropManaged}
 }
 
-// ownTexts are those that no other object has. They live and die together, in one string.
-type ownTexts struct{ name, uid, version []byte }
-
-func (o *ownTexts) give(m *metav1.ObjectMeta) {
-	var space [256]byte
-	all := string(append(append(append(space[:0], o.name...), o.uid...), o.version...))
-	m.Name, all = all[:len(o.name)], all[len(o.name):]
-	m.UID, m.ResourceVersion = types.UID(all[:len(o.uid)]), all[len(o.uid):]
-}
-
 // read reads a message into a zero ObjectMeta, and leaves it zero where it cannot.
 func (r *metaReader) read(data []byte, m *metav1.ObjectMeta) bool {
-	var o ownTexts
 	in := message{b: data}
 	for in.i < len(in.b) {
 		key, p := in.next()
 		switch key {
 		case metaName<<3 | wireBytes:
-			o.name = p.data
+			m.Name = r.strings.keep(p.data)
 		case metaUID<<3 | wireBytes:
-			o.uid = p.data
+			m.UID = types.UID(r.strings.keep(p.data))
 		case metaVersion<<3 | wireBytes:
-			o.version = p.data
+			m.ResourceVersion = r.strings.keep(p.data)
 		case metaGenerateName<<3 | wireBytes:
 			m.GenerateName = r.strings.shareAs(&r.habits[0], p.data)
 		case metaNamespace<<3 | wireBytes:
@@ -70,7 +59,6 @@ func (r *metaReader) read(data []byte, m *metav1.ObjectMeta) bool {
 			}
 		}
 	}
-	o.give(m)
 	return true
 }
 
