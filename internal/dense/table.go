@@ -88,6 +88,10 @@ func (t *Table[T]) Len() int { return t.objects.len() }
 func (t *Table[T]) Find(key string) (id uint32, ok bool) { return t.find(key, t.hash(key)) }
 
 func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
+	x := t.guess(hash)
+	if id = uint32(x) - 1; x != 0 && uint32(x>>32) == hash && t.keys.at(id) == key {
+		return id, true
+	}
 	cells := t.ids.cells
 	for at := hash; len(cells) > 0; at++ {
 		x := cells[at&uint32(len(cells)-1)]
@@ -99,6 +103,21 @@ func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// guess returns the cell that most likely is that of a hash: of the first two, one with the
+// hash. Which it is must not be a branch, since the processor would take the wrong one for
+// every third key, and wait for the row of another key before it notices.
+func (t *Table[T]) guess(hash uint32) (x uint64) {
+	cells := t.ids.cells
+	if len(cells) == 0 {
+		return 0
+	}
+	x, y := cells[hash&uint32(len(cells)-1)], cells[(hash+1)&uint32(len(cells)-1)]
+	if uint32(x>>32) != hash {
+		x = y
+	}
+	return x
 }
 
 // FindBytes is Find for a key that is not worth a string yet.
