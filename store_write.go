@@ -189,6 +189,9 @@ func (s *state[T]) put(obj T) error {
 			fetch(values[0])
 		}
 	}
+	if r.key == "" {
+		s.table.FetchRows(r.hash)
+	}
 	s.find(&r)
 	op.Key, op.Hash, op.Hint = r.key, r.hash, r.id
 	s.commitFilled(one[:], version)

@@ -36,3 +36,16 @@ func (t *Table[T]) Fetch(hash uint32) {
 		runtime.KeepAlive(cells[hash&uint32(len(cells)-1)])
 	}
 }
+
+// FetchRows asks for the rows of the key with a hash, those of the indexes too. A key of the
+// same hash may be another; nearly always, this is known only once its text has come.
+func (t *Table[T]) FetchRows(hash uint32) {
+	id, _, ok := t.ids.next(hash, hash)
+	if !ok {
+		return
+	}
+	runtime.KeepAlive(t.objects.at(id))
+	for _, x := range t.indexes {
+		runtime.KeepAlive(x.single.at(id).bucket)
+	}
+}
