@@ -41,7 +41,7 @@ func (t *Table[T]) Fetch(hash uint32) {
 // same hash may be another; nearly always, this is known only once its text has come.
 func (t *Table[T]) FetchRows(hash uint32) {
 	id, _, ok := t.ids.next(hash, hash)
-	if !ok {
+	if !ok || !t.objects.has(id) {
 		return
 	}
 	runtime.KeepAlive(t.objects.at(id))

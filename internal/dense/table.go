@@ -108,16 +108,15 @@ func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
 // guess returns the cell that most likely is that of a hash: of the first two, one with the
 // hash. Which it is must not be a branch, since the processor would take the wrong one for
 // every third key, and wait for the row of another key before it notices.
-func (t *Table[T]) guess(hash uint32) (x uint64) {
+func (t *Table[T]) guess(hash uint32) uint64 {
 	cells := t.ids.cells
 	if len(cells) == 0 {
 		return 0
 	}
-	x, y := cells[hash&uint32(len(cells)-1)], cells[(hash+1)&uint32(len(cells)-1)]
-	if uint32(x>>32) != hash {
-		x = y
-	}
-	return x
+	first, second := cells[hash&uint32(len(cells)-1)], cells[(hash+1)&uint32(len(cells)-1)]
+	differs := uint64(uint32(first>>32) ^ hash)
+	isFirst := uint64(int64(differs-1) >> 63) // all bits, or none
+	return first&isFirst | second&^isFirst
 }
 
 // FindBytes is Find for a key that is not worth a string yet.
