@@ -58,30 +58,29 @@ func (s *Store[T]) AddIndexers(indexers Indexers[T]) error {
 
 func (s *state[T]) checkNew(indexers Indexers[T]) error {
 	for _, name := range slices.Sorted(maps.Keys(indexers)) {
-		_, taken := s.indexes[name]
 		switch {
-		case taken:
-			return &IndexError{Index: name, Known: slices.Sorted(maps.Keys(s.indexes)), Err: ErrExists}
+		case slices.Contains(s.indexes, name):
+			return indexError(name, s.indexes, ErrExists)
 		case indexers[name] == nil:
-			return &IndexError{Index: name, Known: slices.Sorted(maps.Keys(s.indexes)), Err: errNoIndexFunc}
+			return indexError(name, s.indexes, errNoIndexFunc)
 		}
 	}
 	return nil
 }
 
+func indexError(index string, known []string, err error) error {
+	return &IndexError{Index: index, Known: slices.Sorted(slices.Values(known)), Err: err}
+}
+
 // addIndexers fills the indexes in a fork of the table and lets it take the table's place.
 func (s *state[T]) addIndexers(indexers Indexers[T]) error {
 	var failed []error
-	table, indexes, all := s.table.Fork(), maps.Clone(s.indexes), slices.Clone(s.indexers)
-	if indexes == nil {
-		indexes = map[string]int{}
-	}
+	table, indexes, all := s.table.Fork(), slices.Clone(s.indexes), slices.Clone(s.indexers)
 	for name, values := range indexers {
 		x := indexer[T]{name, values}
-		indexes[name] = len(all)
-		all = append(all, x)
+		indexes, all = append(indexes, name), append(all, x)
 		table.AddIndex(func(id uint32) []string {
-			return x.of(table.Key(id), table.Object(id), &failed)
+			return x.of(func() string { return table.Key(id) }, table.Object(id), &failed)
 		})
 	}
 	s.indexers = all
@@ -93,19 +92,20 @@ func (s *state[T]) addIndexers(indexers Indexers[T]) error {
 }
 
 // of returns the values of an object; a failure is added to failed, and leaves it without.
-func (x indexer[T]) of(key string, obj T, failed *[]error) []string {
+// The key is asked for in a failure alone.
+func (x indexer[T]) of(key func() string, obj T, failed *[]error) []string {
 	values, err := x.call(key, obj)
 	if err != nil {
-		*failed = append(*failed, &IndexError{Index: x.name, Key: key, Err: err})
+		*failed = append(*failed, &IndexError{Index: x.name, Key: key(), Err: err})
 		return nil
 	}
 	return values
 }
 
-func (x indexer[T]) call(key string, obj T) (values []string, err error) {
+func (x indexer[T]) call(key func() string, obj T) (values []string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			values, err = nil, &PanicError{Handler: "index function", Key: key, Value: v, Stack: debug.Stack()}
+			values, err = nil, &PanicError{Handler: "index function", Key: key(), Value: v, Stack: debug.Stack()}
 		}
 	}()
 	return x.values(obj)
@@ -133,19 +133,28 @@ func (s *state[T]) fillValues(ops []dense.Op[T]) error {
 		return nil
 	}
 	var failed []error
-	values := slices.Grow(s.scratch.values[:0], n*len(ops))[:n*len(ops)]
-	s.scratch.values = values
+	values := s.scratch.room(n * len(ops))
 	for i := range ops {
 		op := &ops[i]
 		op.Values = values[i*n : (i+1)*n : (i+1)*n]
-		if op.Delete {
-			continue
-		}
-		for j, x := range s.indexers {
-			op.Values[j] = x.of(op.Key, op.Object, &failed)
+		if !op.Delete {
+			s.valuesOf(op.Values, op.Object, func() string { return op.Key }, &failed)
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// valuesOf calls the index functions for one object.
+func (s *state[T]) valuesOf(values [][]string, obj T, key func() string, failed *[]error) {
+	for j, x := range s.indexers {
+		values[j] = x.of(key, obj, failed)
+	}
+}
+
+// room returns memory for what n calls of index functions return.
+func (c *scratch[T]) room(n int) [][]string {
+	c.values = slices.Grow(c.values[:0], n)[:n]
+	return c.values
 }
 
 // forgetValues lets go of values.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
-	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -27,6 +26,7 @@ type state[T any] struct {
 	*syncSignal
 	keyFunc   KeyFunc[T] // nil: KeyOf, without a new string for each look
 	transform TransformFunc[T]
+	seed      maphash.Seed // of the hashes of keys, in each table that there will be
 
 	// w serialises writers, over keys, transforms and index functions too. Who holds it
 	// reads what mu guards without mu.
@@ -37,7 +37,7 @@ type state[T any] struct {
 
 	mu      sync.RWMutex // for readers; writers hold it for the change alone
 	table   *dense.Table[T]
-	indexes map[string]int // number of the index; replaced, never changed
+	indexes []string // names, by number of the index; replaced, never changed
 	version string
 
 	list atomic.Pointer[list[T]] // of the present state, if there is one; changed under mu
@@ -82,11 +82,13 @@ type Store[T any] struct{ view[T] }
 // KeyFunc, and if an index has no function.
 func NewStore[T any](options StoreOptions[T]) *Store[T] {
 	keyFuncOr(options.KeyFunc, "NewStore") // panics
+	table := dense.New[T]()
 	s := &state[T]{
 		syncSignal: newSyncSignal(),
 		keyFunc:    options.KeyFunc,
 		transform:  options.Transform,
-		table:      dense.New[T](),
+		seed:       table.Seed(),
+		table:      table,
 	}
 	store := &Store[T]{view[T]{s}}
 	if err := store.AddIndexers(options.Indexers); err != nil {
@@ -101,8 +103,9 @@ func (s *Store[T]) View() View[T] { return View[T]{s.view} }
 // Get returns the object with the key.
 func (v view[T]) Get(key string) (obj T, ok bool) {
 	s := v.s
+	hash := uint32(maphash.String(s.seed, key)) // the table's, without the lock, and without a call more
 	s.mu.RLock()
-	id, ok := s.table.Find(key)
+	id, ok := s.table.FindHashed(key, hash)
 	if ok {
 		obj = s.table.Object(id)
 	}
@@ -177,7 +180,12 @@ func (v view[T]) All() iter.Seq2[string, T] {
 //
 // Errors: an *IndexError that wraps ErrUnknownIndex and lists the indexes that there are.
 func (v view[T]) ByIndex(index, value string) ([]T, error) {
-	return selectFrom(v.s, index, value, (*dense.Table[T]).ObjectsOf)
+	number, err := v.s.rlockIndex(index)
+	if err != nil {
+		return nil, err
+	}
+	found := v.s.table.ObjectsOf(number, value)
+	return collect(&v.s.mu, &found), nil
 }
 
 // ByIndexValues returns the objects that the index files under any of the values, each once,
@@ -186,16 +194,12 @@ func (v view[T]) ByIndex(index, value string) ([]T, error) {
 //
 // Errors: as ByIndex.
 func (v view[T]) ByIndexValues(index string, values ...string) ([]T, error) {
-	s := v.s
-	s.mu.RLock()
-	number, ok := s.indexes[index]
-	if !ok {
-		known := s.indexes
-		s.mu.RUnlock()
-		return nil, unknownIndex(index, known)
+	number, err := v.s.rlockIndex(index)
+	if err != nil {
+		return nil, err
 	}
-	found := s.table.UnionOf(number, values)
-	s.mu.RUnlock()
+	found := v.s.table.UnionOf(number, values)
+	v.s.mu.RUnlock()
 	return found.Collect(), nil
 }
 
@@ -203,46 +207,48 @@ func (v view[T]) ByIndexValues(index string, values ...string) ([]T, error) {
 //
 // Errors: as ByIndex.
 func (v view[T]) IndexKeys(index, value string) ([]string, error) {
-	return selectFrom(v.s, index, value, (*dense.Table[T]).KeysOf)
-}
-
-func selectFrom[T, E any](s *state[T], index, value string, of func(*dense.Table[T], int, string) dense.Selection[E]) ([]E, error) {
-	s.mu.RLock()
-	number, ok := s.indexes[index]
-	if !ok {
-		known := s.indexes
-		s.mu.RUnlock()
-		return nil, unknownIndex(index, known)
+	number, err := v.s.rlockIndex(index)
+	if err != nil {
+		return nil, err
 	}
-	found := of(s.table, number, value)
-	if !found.Small() {
-		s.mu.RUnlock()
-		return found.Collect(), nil
-	}
-	all := found.Collect()
-	s.mu.RUnlock()
-	return all, nil
+	found := v.s.table.KeysOf(number, value)
+	return collect(&v.s.mu, &found), nil
 }
 
 // IndexValues returns the values under which the index files at least one object, in no order.
 //
 // Errors: as ByIndex.
 func (v view[T]) IndexValues(index string) ([]string, error) {
-	s := v.s
-	s.mu.RLock()
-	number, ok := s.indexes[index]
-	if !ok {
-		known := s.indexes
-		s.mu.RUnlock()
-		return nil, unknownIndex(index, known)
+	number, err := v.s.rlockIndex(index)
+	if err != nil {
+		return nil, err
 	}
-	values := s.table.Values(number)
-	s.mu.RUnlock()
+	values := v.s.table.Values(number)
+	v.s.mu.RUnlock()
 	return values.Collect(), nil
 }
 
-func unknownIndex(index string, known map[string]int) error {
-	return &IndexError{Index: index, Known: slices.Sorted(maps.Keys(known)), Err: ErrUnknownIndex}
+// rlockIndex locks mu for reading and returns the number of an index. After an error, it
+// is not locked.
+func (s *state[T]) rlockIndex(index string) (number int, err error) {
+	s.mu.RLock()
+	if number = slices.Index(s.indexes, index); number >= 0 {
+		return number, nil
+	}
+	known := s.indexes
+	s.mu.RUnlock()
+	return 0, indexError(index, known, ErrUnknownIndex)
+}
+
+// collect collects a selection and releases the lock, before it if that takes long.
+func collect[E any](mu *sync.RWMutex, found *dense.Selection[E]) []E {
+	if !found.Small() {
+		mu.RUnlock()
+		return found.Collect()
+	}
+	all := found.Collect()
+	mu.RUnlock()
+	return all
 }
 
 // ResourceVersion returns the version of the collection that the store has reached; ""
@@ -325,11 +331,7 @@ func (v view[T]) internKey(namespace, name string) (key string, ok bool) {
 }
 
 // keySeed implements keyPlaces.
-func (v view[T]) keySeed() maphash.Seed {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	return v.s.table.Seed()
-}
+func (v view[T]) keySeed() maphash.Seed { return v.s.seed }
 
 // locate implements keyPlaces. The lock is taken once a run, and one look at the table waits
 // for memory while the next is under way.

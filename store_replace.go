@@ -112,8 +112,9 @@ func (r *storeReplacement[T]) Keep(m metav1.Object) {
 	}
 	key := JoinKey(m.GetNamespace(), m.GetName())
 	if obj, ok := m.(T); ok {
-		if own, _, err := r.s.keyOf(obj, m); err == nil {
-			key = own
+		known := received[T]{obj: obj}
+		if err := r.s.receive(&known); err == nil {
+			key = known.key
 		}
 	}
 	r.staged.Put(key, staged[T]{uid: m.GetUID(), keep: true})

@@ -5,13 +5,12 @@ package informer
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 
 	"github.com/informerkit/informer/internal/dense"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 // Add puts an object in, in the place of the one with its key if there is one. Its
@@ -135,12 +134,11 @@ func (s *state[T]) applyBatch(b batch[T]) error {
 func (s *Store[T]) identityOf(obj T) (resourceVersion string, uid types.UID, ok bool) {
 	s.s.w.Lock()
 	defer s.s.w.Unlock()
-	m, _ := accessor(obj)
-	key, _, err := s.s.keyOf(obj, m)
-	if err != nil {
+	r := received[T]{obj: obj}
+	if err := s.s.receive(&r); err != nil {
 		return "", "", false
 	}
-	return s.Identity(key)
+	return s.Identity(r.key)
 }
 
 // keyedByName reports whether keys are those of KeyOf.
@@ -155,71 +153,132 @@ func (s *Store[T]) identityOfName(namespace, name string) (resourceVersion strin
 
 // received is an object on its way into the store, and what the source said of it.
 type received[T any] struct {
-	key     string
+	key     string // "": that of namespace and name, which has not been looked up
+	hash    uint32 // of the key; 0: not known
 	id      uint32 // where the table has the key, if it is known
 	version string
 	uid     types.UID
 	source  string // of a union; otherwise ""
 	obj     T
 	own     bool // the object says version and UID itself
+
+	namespace, name string
 }
 
+// put is Add. What it looks at is all over the memory, and waiting for that takes longer than
+// all else. So the longest chain of waits, object, name, cell of the key, begins first, and
+// other waits, with the index functions, go on beside it; only then is the key looked up.
 func (s *state[T]) put(obj T) error {
 	s.w.Lock()
 	defer s.w.Unlock()
 	r := received[T]{obj: obj}
-	err := s.receive(&r)
-	if err == nil {
+	err := s.look(&r)
+	if err == nil && s.transform != nil {
+		s.find(&r) // for the errors of the transform
 		err = s.change(&r)
 	}
 	if err != nil {
 		return err
 	}
-	one := [1]dense.Op[T]{s.op(&r)}
-	return s.commit(one[:], s.after(r.version))
+	fetch(r.version)
+	s.spell(&r)
+	version := s.after(r.version)
+	one := [1]dense.Op[T]{{Object: r.obj, Note: s.note(&r)}} // in its place: a copy costs as much as a lock
+	op, failed := &one[0], []error(nil)
+	op.Values = s.scratch.room(len(s.indexers))
+	s.valuesOf(op.Values, r.obj, r.fullKey, &failed)
+	for _, values := range op.Values {
+		if len(values) > 0 {
+			fetch(values[0])
+		}
+	}
+	if r.key == "" {
+		s.table.FetchRows(r.hash)
+	}
+	s.find(&r)
+	op.Key, op.Hash, op.Hint = r.key, r.hash, r.id
+	s.commitFilled(one[:], version)
+	return errors.Join(failed...)
+}
+
+// fetch asks for a text, so that there is less to wait for when it is read.
+func fetch(text string) {
+	if text != "" {
+		runtime.KeepAlive(text[0])
+	}
 }
 
 // receive takes key, version and UID from an object as it came.
 func (s *state[T]) receive(r *received[T]) error {
+	if err := s.look(r); err != nil {
+		return err
+	}
+	s.find(r)
+	return nil
+}
+
+// look is receive, but leaves a key of namespace and name to find, so that there is no new
+// string for a key that the store has.
+func (s *state[T]) look(r *received[T]) error {
 	m, err := accessor(r.obj)
 	if err == errNilObject {
 		return &ObjectError{Err: err}
 	}
 	if err == nil {
 		r.version, r.uid = m.GetResourceVersion(), m.GetUID()
+		r.namespace, r.name = m.GetNamespace(), m.GetName()
 	}
 	r.own = true
-	if r.key, r.id, err = s.keyOf(r.obj, m); err != nil {
+	switch {
+	case s.keyFunc != nil:
+		if r.key, err = s.keyFunc(r.obj); err == nil && r.key == "" {
+			err = errEmptyKey
+		}
+	case r.name == "":
+		_, err = KeyOf(r.obj) // for its error
+	case r.namespace == "":
+		r.key = r.name
+	}
+	if err != nil {
 		return r.failure(err)
 	}
 	return nil
 }
 
-func (r *received[T]) failure(err error) error {
-	return &ObjectError{Key: r.key, UID: r.uid, ResourceVersion: r.version, Err: err}
+// spell spells a key of namespace and name, and asks for its place in the table.
+func (s *state[T]) spell(r *received[T]) {
+	if r.key == "" {
+		s.scratch.key = appendKey(s.scratch.key[:0], r.namespace, r.name)
+		r.hash = s.table.HashBytes(s.scratch.key)
+		s.table.Fetch(r.hash)
+	}
 }
 
-// keyOf calls the KeyFunc, or does what KeyOf does without a new string for a key that
-// the store has; it then knows its id. m is nil if the object has no metadata.
-func (s *state[T]) keyOf(obj T, m metav1.Object) (key string, id uint32, err error) {
-	switch {
-	case s.keyFunc != nil:
-		if key, err = s.keyFunc(obj); err == nil && key == "" {
-			err = errEmptyKey
-		}
-		return key, 0, err
-	case m == nil || m.GetName() == "":
-		key, err = KeyOf(obj) // for its error
-		return key, 0, err
-	case m.GetNamespace() == "":
-		return m.GetName(), 0, nil
+// find looks up a key of namespace and name.
+func (s *state[T]) find(r *received[T]) {
+	if r.key != "" {
+		return
 	}
-	s.scratch.key = appendKey(s.scratch.key[:0], m.GetNamespace(), m.GetName())
-	text := s.scratch.key
-	if id, ok := s.table.FindBytes(text); ok {
-		return s.table.Key(id), id, nil
+	if r.hash == 0 {
+		s.spell(r)
 	}
-	return string(text), 0, nil
+	if id, ok := s.table.FindHashedBytes(s.scratch.key, r.hash); ok {
+		r.key, r.id = s.table.Key(id), id
+	} else {
+		r.key = string(s.scratch.key)
+	}
+}
+
+// fullKey returns the key, found or not.
+func (r *received[T]) fullKey() string {
+	if r.key != "" {
+		return r.key
+	}
+	return JoinKey(r.namespace, r.name)
+}
+
+func (r *received[T]) failure(err error) error {
+	return &ObjectError{Key: r.key, UID: r.uid, ResourceVersion: r.version, Err: err}
 }
 
 // change runs the transform, which may change the object in its place.
@@ -248,6 +307,11 @@ func (s *state[T]) change(r *received[T]) error {
 }
 
 func (s *state[T]) op(r *received[T]) dense.Op[T] {
+	return dense.Op[T]{Key: r.key, Hash: r.hash, Hint: r.id, Object: r.obj, Note: s.note(r)}
+}
+
+// note returns what the object does not say itself, nil if that is nothing.
+func (s *state[T]) note(r *received[T]) *dense.Note {
 	var note *dense.Note
 	if !r.own {
 		note = noteOf(r.obj, r.version, r.uid)
@@ -259,7 +323,7 @@ func (s *state[T]) op(r *received[T]) dense.Op[T] {
 	default:
 		note = s.noteOfSource(r.source)
 	}
-	return dense.Op[T]{Key: r.key, Hint: r.id, Object: r.obj, Note: note}
+	return note
 }
 
 // maxNotes is how many sources a store remembers at once. Sources may come and go under ever
@@ -341,10 +405,7 @@ func differ(a, b types.UID) bool { return a != "" && b != "" && a != b }
 // An object's own version may be older than the collection's, as in a DELETED of some
 // servers; versions that cannot be compared are believed.
 func (s *state[T]) after(event string) string {
-	if event == "" {
-		return s.version
-	}
-	if order, err := resourceversion.CompareResourceVersion(event, s.version); err == nil && order < 0 {
+	if event == "" || older(event, s.version) {
 		return s.version
 	}
 	return event
@@ -361,6 +422,12 @@ const (
 // functions; the change is done all the same.
 func (s *state[T]) commit(ops []dense.Op[T], version string) error {
 	err := s.fillValues(ops)
+	s.commitFilled(ops, version)
+	return err
+}
+
+// commitFilled is commit of ops whose values are known.
+func (s *state[T]) commitFilled(ops []dense.Op[T], version string) {
 	table, next := s.table, s.nextList()
 	large := len(ops) > max(maxInPlace, table.Len()/perChunk)
 	swaps := !large && table.Plan(ops)
@@ -383,13 +450,14 @@ func (s *state[T]) commit(ops []dense.Op[T], version string) error {
 	if next != nil {
 		next.objects = table.Objects()
 	}
-	s.list.Store(next)
+	if next != nil || s.list.Load() != nil { // a store waits for all that is under way
+		s.list.Store(next)
+	}
 	s.mu.Unlock()
 	if aside {
 		table.Settle()
 	}
 	s.scratch.forgetValues()
-	return err
 }
 
 // nextList returns memory for the list of the next state, if the present one was used.

@@ -157,7 +157,7 @@ func (p *pair) reads() []operation {
 		theirs: func(i int) { _, _, _ = p.theirs.GetByKey(p.keys[i%p.n]) },
 	}
 	many := get
-	many.work, many.goroutines, many.calls = "store: Get, 8 goroutines", 8, 2000
+	many.work, many.goroutines, many.calls = "store: Get, 8 goroutines", 8, 5000
 	byIndex := func(index, value string, goal float64) operation {
 		return operation{
 			work: fmt.Sprintf("store: ByIndex of %s", thousands(p.count(index, value))), goal: goal, calls: 20, goroutines: 1,
@@ -208,18 +208,25 @@ func (o operation) measure(call func(i int)) measurement {
 		if o.goroutines == 1 {
 			return alone(o.calls, func(i int) { call(from + i) })
 		}
-		var running sync.WaitGroup
-		began := time.Now()
-		for g := range o.goroutines {
-			running.Go(func() {
-				for i := range o.calls {
-					call(from + i + g*1009)
-				}
-			})
-		}
-		running.Wait()
-		return float64(time.Since(began)) / float64(o.calls*o.goroutines)
+		return together(o.goroutines, o.calls, func(g, i int) { call(from + i + g*1009) })
 	}
+}
+
+// together returns the mean processor time of n calls by each of several goroutines, in
+// nanoseconds. Waiting for a memory that another processor changes is in it; time on the
+// clock would be that of other programs, too, which may take one of the processors.
+func together(goroutines, n int, call func(g, i int)) float64 {
+	var running sync.WaitGroup
+	began := processTime()
+	for g := range goroutines {
+		running.Go(func() {
+			for i := range n {
+				call(g, i)
+			}
+		})
+	}
+	running.Wait()
+	return float64(processTime()-began) / float64(n*goroutines)
 }
 
 // alone returns the mean processor time of n calls in nanoseconds.

@@ -2,11 +2,16 @@
 
 package dense
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"runtime"
+	"sync/atomic"
+)
 
 // A queue before the table hashes its keys as the table does, so that it is done once.
 
-// Seed is that of the hashes of keys, as long as the table and its forks live.
+// Seed is that of the hashes of keys, which are the lower halves of maphash.String. Forks of
+// a table, and what it renews, have the same.
 func (c *clock) Seed() maphash.Seed { return c.seed }
 
 // Hash returns the hash of a key.
@@ -24,4 +29,24 @@ func (t *Table[T]) FindHinted(key string, hash, id uint32) (uint32, bool) {
 		return id, true
 	}
 	return t.find(key, hash)
+}
+
+// Fetch asks for the cell of a hash, so that a look at it later has less to wait for.
+func (t *Table[T]) Fetch(hash uint32) {
+	if cells := t.ids.cells; len(cells) > 0 {
+		runtime.KeepAlive(atomic.LoadUint64(&cells[hash&uint32(len(cells)-1)]))
+	}
+}
+
+// FetchRows asks for the rows of the key with a hash, those of the indexes too. A key of the
+// same hash may be another; nearly always, this is known only once its text has come.
+func (t *Table[T]) FetchRows(hash uint32) {
+	id, _, ok := t.ids.next(hash, hash)
+	if !ok || t.objects.row(id) == nil {
+		return
+	}
+	runtime.KeepAlive(t.objects.at(id))
+	for _, x := range t.indexes {
+		runtime.KeepAlive(x.single.at(id).bucket)
+	}
 }

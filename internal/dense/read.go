@@ -23,60 +23,59 @@ func (t *Table[T]) Notes() Frozen[*Note] {
 // Selection is what an index files under one value: the objects, or the keys. One that
 // is Small is not frozen and has to be collected before the lock is released.
 type Selection[E any] struct {
-	ids    vector[uint32]
-	one    uint32 // if ids is empty; none: nothing is selected
-	column vector[E]
+	n      int // ids
+	ids    []chunk[uint32]
+	one    uint32 // if there are no ids; none: nothing is selected
+	column []chunk[E]
 }
 
 // ObjectsOf selects the objects that an index files under the value.
-func (t *Table[T]) ObjectsOf(index int, value string) Selection[T] {
-	return selection(t.group(index, value, 1<<objects), t.objects)
-}
-
-// KeysOf selects the keys of the objects that an index files under the value.
-func (t *Table[T]) KeysOf(index int, value string) Selection[string] {
-	return selection(t.group(index, value, 1<<keys), t.keys)
-}
-
-func selection[E any](b bucket, column vector[E]) Selection[E] {
-	s := Selection[E]{one: b.one, column: column}
-	if b.list != nil {
-		s.ids = *b.list
-	}
+func (t *Table[T]) ObjectsOf(index int, value string) (s Selection[T]) {
+	s.n, s.ids, s.one = t.group(index, value, 1<<objects)
+	s.column = t.objects.chunks
 	return s
 }
 
-// group returns the bucket of the value, and freezes what is read of a large one.
-func (t *Table[T]) group(i int, value string, column uint32) bucket {
+// KeysOf selects the keys of the objects that an index files under the value.
+func (t *Table[T]) KeysOf(index int, value string) (s Selection[string]) {
+	s.n, s.ids, s.one = t.group(index, value, 1<<keys)
+	s.column = t.keys.chunks
+	return s
+}
+
+// group returns what the bucket of the value holds, and freezes what is read of a large one.
+func (t *Table[T]) group(i int, value string, column uint32) (n int, ids []chunk[uint32], one uint32) {
 	x := t.indexes[i]
 	b, ok := x.find(&t.clock, value)
 	if !ok {
-		return bucket{one: none}
+		return 0, nil, none
 	}
-	found := x.buckets.at(b)
-	if found.list != nil && found.list.len() > chunkRows {
+	found := &x.buckets.chunks[b>>chunkBits].items[b&chunkMask]
+	if found.list == nil {
+		return 0, nil, found.one
+	}
+	if n = found.list.len(); n > chunkRows {
 		t.freeze(1<<lists | column)
 	}
-	return found
+	return n, found.list.chunks, none
 }
 
 // Small reports whether Collect is so quick that freezing costs more.
-func (s *Selection[E]) Small() bool { return s.ids.len() <= chunkRows }
+func (s *Selection[E]) Small() bool { return s.n <= chunkRows }
 
 // Collect returns what is selected in one new slice, nil if it is nothing.
 func (s *Selection[E]) Collect() []E {
-	if s.one != none {
-		return []E{s.column.at(s.one)}
+	if s.n == 0 {
+		if s.one == none {
+			return nil
+		}
+		return []E{s.column[s.one>>chunkBits].items[s.one&chunkMask]}
 	}
-	n := s.ids.len()
-	if n == 0 {
-		return nil
-	}
-	out := make([]E, n)
+	out := make([]E, s.n)
 	rest := out
-	for i := range s.ids.chunks {
-		ids := s.ids.chunks[i].items
-		gather(rest, ids, s.column.chunks)
+	for i := range s.ids {
+		ids := s.ids[i].items
+		gather(rest, ids, s.column)
 		rest = rest[len(ids):]
 	}
 	return out

@@ -87,6 +87,10 @@ func (t *Table[T]) Len() int { return t.objects.len() }
 func (t *Table[T]) Find(key string) (id uint32, ok bool) { return t.find(key, t.hash(key)) }
 
 func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
+	x := t.guess(hash)
+	if id = uint32(x) - 1; x != 0 && uint32(x>>32) == hash && t.hasKey(id, key) {
+		return id, true
+	}
 	id, _, ok = t.probe(key, hash)
 	return id, ok
 }
@@ -110,6 +114,21 @@ func (t *Table[T]) probe(key string, hash uint32) (id, at uint32, ok bool) {
 func (t *Table[T]) hasKey(id uint32, key string) bool {
 	k := t.keys.row(id)
 	return k != nil && *k == key
+}
+
+// guess returns the cell that most likely is that of a hash: of the first two, one with the
+// hash. Which it is must not be a branch, since the processor would take the wrong one for
+// every third key, and wait for the row of another key before it notices.
+func (t *Table[T]) guess(hash uint32) uint64 {
+	cells := t.ids.cells
+	if len(cells) == 0 {
+		return 0
+	}
+	mask := uint32(len(cells) - 1)
+	first, second := atomic.LoadUint64(&cells[hash&mask]), atomic.LoadUint64(&cells[(hash+1)&mask])
+	differs := uint64(uint32(first>>32) ^ hash)
+	isFirst := uint64(int64(differs-1) >> 63) // all bits, or none
+	return first&isFirst | second&^isFirst
 }
 
 // FindBytes is Find for a key that is not worth a string yet.

@@ -201,3 +201,36 @@ func TestSmallTableIsSmall(t *testing.T) {
 		t.Errorf("room for %d objects in %d cells", n, len(table.ids.cells))
 	}
 }
+
+// Keys whose hashes are equal, or whose cells are neighbours, also around the end of the
+// cells, are told apart.
+func TestFindAmongEqualHashes(t *testing.T) {
+	for _, hash := range []uint32{7, ^uint32(0)} {
+		table := New[int]()
+		for i := range 5 {
+			table.Apply([]Op[int]{{Key: fmt.Sprint("equal", i), Hash: hash, Object: i}})
+			table.Apply([]Op[int]{{Key: fmt.Sprint("next", i), Hash: hash - uint32(i) - 1, Object: 100 + i}})
+		}
+		find := func(key string, hash uint32) int {
+			id, ok := table.FindHashed(key, hash)
+			if other, found := table.FindHashedBytes([]byte(key), hash); found != ok || other != id {
+				t.Errorf("%s: %d, %v as a string, %d, %v as bytes", key, id, ok, other, found)
+			}
+			if !ok {
+				return -1
+			}
+			return table.Object(id)
+		}
+		for i := range 5 {
+			if got := find(fmt.Sprint("equal", i), hash); got != i {
+				t.Errorf("equal%d: %d", i, got)
+			}
+			if got := find(fmt.Sprint("next", i), hash-uint32(i)-1); got != 100+i {
+				t.Errorf("next%d: %d", i, got)
+			}
+		}
+		if got := find("other", hash); got != -1 {
+			t.Errorf("a key that is not there: %d", got)
+		}
+	}
+}
