@@ -18,6 +18,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -63,6 +65,9 @@ type command struct {
 }
 
 func (c command) run(ctx context.Context, out io.Writer) error {
+	if names := partNames(); c.only != "" && !slices.Contains(strings.Split(names, ", "), c.only) {
+		return fmt.Errorf("no part is called %q: %s", c.only, names)
+	}
 	began := time.Now()
 	c.laps = newLaps()
 	rows, err := c.measure(ctx)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/informerkit/informer/bench/mirror"
 )
 
 func TestPlot(t *testing.T) {
@@ -50,6 +52,8 @@ func TestGoals(t *testing.T) {
 		{atLeast(3, row{Ours: 40, ClientGo: 10}), true, "≥ 3"},
 		{atLeast(5, row{Ours: 40, ClientGo: 10}), false, "≥ 5"},
 		{within(2, row{Ours: 3, Unit: "MB"}), false, "≤ 2 MB"},
+		{relistedRows("", 0, [2][]mirror.Relisted{{{Delivered: 0}}, {{}}})[2], true, "0"},
+		{relistedRows("", 100, [2][]mirror.Relisted{{{Delivered: 99}}, {{}}})[2], false, "100"},
 	} {
 		cells := test.row.cells()
 		if test.row.Met != test.met || cells[5] != test.goal || (cells[6] == "yes") != test.met {

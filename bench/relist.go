@@ -41,7 +41,7 @@ func relistedRows(work string, changes int, all [2][]mirror.Relisted) []row {
 		return row{Work: work + name, Unit: unit, Ours: medianOf(all[0], value), ClientGo: medianOf(all[1], value)}
 	}
 	delivered := figure("changes delivered", "", func(r mirror.Relisted) float64 { return float64(r.Delivered) })
-	delivered.Goal, delivered.Met = float64(changes), delivered.Ours == float64(changes)
+	delivered.Goal, delivered.Exact, delivered.Met = float64(changes), true, delivered.Ours == float64(changes)
 	return []row{
 		atMost(0.5, figure("time", "s", func(r mirror.Relisted) float64 { return r.Seconds })),
 		within(10, figure("peak above live", "%", func(r mirror.Relisted) float64 { return 100 * r.Above / r.Live })),

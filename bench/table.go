@@ -18,8 +18,9 @@ type row struct {
 	ClientGo float64 `json:"clientgo"` // 0: no peer has it
 	Unit     string  `json:"unit"`
 	Ratio    float64 `json:"ratio"`           // ours to client-go's; 0 for an absolute goal
-	Goal     float64 `json:"goal"`            // of the ratio, or of ours where that is 0; 0: none
+	Goal     float64 `json:"goal"`            // of the ratio, or of ours where that is 0
 	Least    bool    `json:"least,omitempty"` // the goal is the least, and not the most
+	Exact    bool    `json:"exact,omitempty"` // ours has to be the goal
 	Met      bool    `json:"met"`
 }
 
@@ -30,8 +31,8 @@ func (r row) cells() []string {
 		ratio = number(r.Ratio)
 	}
 	switch {
-	case r.Goal == 0:
-		verdict = ""
+	case r.Exact:
+		goal = number(r.Goal)
 	case r.Least:
 		goal = "≥ " + number(r.Goal)
 	case r.Ratio == 0:
