@@ -139,7 +139,7 @@ func (d *delivery[T]) wakeUp() {
 // run calls the handler until nothing is queued. A handler that ends its goroutine with
 // runtime.Goexit, as a test's Fatal does, goes on in another one.
 func (d *delivery[T]) run() {
-	var key string // of the change, or of the first of some, that the handler is called with
+	var key string // of the change, or the first of some, that the handler was last called with
 	returned := false
 	defer func() {
 		if returned {
@@ -155,7 +155,8 @@ func (d *delivery[T]) run() {
 	returned = true
 }
 
-// deliver is run. The end of one call is the start of the next: one look at the clock each.
+// deliver calls the handler until nothing is queued, and says in key what for. The end of one
+// call is the start of the next: one look at the clock each.
 func (d *delivery[T]) deliver(key *string) {
 	last := d.informer.now()
 	var took time.Duration
@@ -316,7 +317,7 @@ func (d *delivery[T]) trace(key string) (end func()) {
 	}
 }
 
-// recoverPanic is deferred.
+// recoverPanic is deferred by a call whose panics are reported.
 func (d *delivery[T]) recoverPanic(key string) {
 	if value := recover(); value != nil {
 		d.reportPanic(key, value)

@@ -163,10 +163,10 @@ type flight[T any] struct {
 	position uint64
 }
 
-// keyInterner is implemented by known objects that can say the key of an object without
-// building a new string.
+// keyInterner is implemented by known objects that do what JoinKey does without a new string
+// for a key that they have.
 type keyInterner interface {
-	internKey(namespace, name string) (key string, ok bool)
+	internKey(namespace, name string) string
 }
 
 // NewDeltaFIFO returns an empty queue. It panics if Limit is negative, and if there is no

@@ -214,10 +214,12 @@ func TestPopReached(t *testing.T) {
 // interningMap has keys to lend.
 type interningMap struct{ *fifoMap }
 
-func (k interningMap) internKey(namespace, name string) (string, bool) {
+func (k interningMap) internKey(namespace, name string) string {
 	buffer := append(append(append(make([]byte, 0, 64), namespace...), '/'), name...)
-	d, ok := k.last[string(buffer)]
-	return d.Key, ok
+	if d, ok := k.last[string(buffer)]; ok {
+		return d.Key
+	}
+	return JoinKey(namespace, name)
 }
 
 func TestDeltaFIFOAllocations(t *testing.T) {

@@ -49,20 +49,16 @@ func (f *DeltaFIFO[T]) identify(obj T) (Delta[T], metav1.Object, error) {
 }
 
 func (f *DeltaFIFO[T]) keyOf(obj T, m metav1.Object) (string, error) {
-	if f.defaultKey && f.interner != nil && m != nil {
-		if key, ok := f.interner.internKey(m.GetNamespace(), m.GetName()); ok {
-			return key, nil
-		}
+	if f.defaultKey && m != nil && m.GetName() != "" {
+		return f.keyOfName(m.GetNamespace(), m.GetName()), nil
 	}
 	return f.keyFunc(obj)
 }
 
-// keyOfName is JoinKey without a new string for a key that the known objects have.
+// keyOfName is JoinKey, by the known objects where they can.
 func (f *DeltaFIFO[T]) keyOfName(namespace, name string) string {
 	if f.interner != nil {
-		if key, ok := f.interner.internKey(namespace, name); ok {
-			return key
-		}
+		return f.interner.internKey(namespace, name)
 	}
 	return JoinKey(namespace, name)
 }

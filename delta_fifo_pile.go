@@ -8,13 +8,22 @@ import (
 	"slices"
 )
 
-// Memory that a pile keeps for its next use: enough for the watch of a busy collection,
-// not for a list, and no more than twice what the last batches needed.
+// Memory that is kept for the next batch, in a pile and in the store: enough for the watch of
+// a busy collection, not for a list, and no more than twice what the last batches needed.
 const (
 	pileKeepSlots = 2048
 	pileMinSlots  = 256
 	pileKeepMany  = 512 // further deltas of a key, in all
 )
+
+// peak is what the last batches needed. It falls slowly.
+type peak int
+
+// keeps adds what a batch needed, and reports whether memory of that size is to be kept.
+func (p *peak) keeps(needed, size int) bool {
+	*p = max(peak(needed), *p-*p/8)
+	return size <= pileKeepSlots && size <= max(2*int(*p), pileMinSlots)
+}
 
 // deltaPile holds deltas by key, keys in order of arrival. A delta costs no memory of its
 // own once the pile has been used before: the first one of a key lies in the key's slot,
@@ -27,7 +36,7 @@ type deltaPile[T any] struct {
 	index  slotTable     // number of the slot of a key
 	deltas int           // in all slots
 	merged bool          // some slots have a slice for further deltas
-	peak   int           // slots that the last batches needed
+	peak   peak          // slots that the last batches needed
 }
 
 type pileSlot[T any] struct {
@@ -203,8 +212,7 @@ func (p *deltaPile[T]) makeGap() {
 
 // recycle empties the pile for its next use, and reports whether that is worth its memory.
 func (p *deltaPile[T]) recycle() bool {
-	p.peak = max(len(p.slots), p.peak-p.peak/8)
-	if size := cap(p.slots); size > pileKeepSlots || size > max(2*p.peak, pileMinSlots) {
+	if !p.peak.keeps(len(p.slots), cap(p.slots)) {
 		return false
 	}
 	p.clearIndex()

@@ -122,7 +122,7 @@ func (r *fifoReplacement[T]) Put(obj T) error {
 		return err
 	}
 	item := stagedItem[T]{key: d.Key, object: d.Object, version: d.ResourceVersion, uid: d.UID}
-	if r.f.places != nil { // the store takes the hash of the key, too, for what needs no note
+	if r.f.places != nil { // the store has our hashes, and looks at an object no more if we did
 		version, uid := identity(d.Object, nil)
 		item.own = version == d.ResourceVersion && uid == d.UID
 	}

@@ -16,7 +16,7 @@ type run[T any] struct {
 	ends   []int  // in text, of each delta's key
 }
 
-// add adds an event. What is behind the deltas is zero.
+// add adds an event, written where it lies: what is behind the deltas is zero.
 func (r *run[T]) add(typ DeltaType, obj T) {
 	n := len(r.deltas)
 	r.deltas = slices.Grow(r.deltas, 1)[:n+1]

@@ -47,9 +47,9 @@ func TestStoreIdle(t *testing.T) {
 			defer store.s.w.Unlock()
 			return cap(store.s.scratch.ops)
 		}
-		add(2 * minScratch)
+		add(2 * pileMinSlots)
 		batchText(t, f, store)
-		if kept() < 2*minScratch {
+		if kept() < 2*pileMinSlots {
 			t.Errorf("room for %d ops kept", kept())
 		}
 		done := make(chan struct{})
@@ -68,7 +68,7 @@ func TestStoreIdle(t *testing.T) {
 			add(1)
 			batchText(t, f, store)
 		}
-		if kept() > minScratch {
+		if kept() > pileMinSlots {
 			t.Errorf("room for %d ops kept, and one is needed", kept())
 		}
 	})

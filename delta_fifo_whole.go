@@ -67,11 +67,11 @@ func (w *wholeList[T]) get(key string) Deltas[T] {
 }
 
 // delta is that of an item of a first list.
-func (item *stagedItem[T]) delta() Delta[T] {
+func (i *stagedItem[T]) delta() Delta[T] {
 	return Delta[T]{
-		Type: DeltaReplaced, Key: item.key, Object: item.object,
-		ResourceVersion: item.version, UID: item.uid, Cause: CauseInitial,
-		own: item.own, hash: item.hash,
+		Type: DeltaReplaced, Key: i.key, Object: i.object,
+		ResourceVersion: i.version, UID: i.uid, Cause: CauseInitial,
+		own: i.own, hash: i.hash,
 	}
 }
 

@@ -116,14 +116,8 @@ type scratch[T any] struct {
 	ops    []dense.Op[T]
 	values [][]string
 	key    []byte
-	peak   int // ops that the last batches needed
+	peak   peak // ops that the last batches needed
 }
-
-// What is kept is enough for a batch of events, as with a deltaPile.
-const (
-	maxScratch = pileKeepSlots
-	minScratch = pileMinSlots
-)
 
 // fillValues calls the index functions for what the ops put. It comes before any change,
 // so that a function that ends its goroutine leaves no half of one.
@@ -160,13 +154,11 @@ func (c *scratch[T]) room(n int) [][]string {
 // forgetValues lets go of values.
 func (c *scratch[T]) forgetValues() { clear(c.values) }
 
-// forgetOps lets go of the ops of a batch. It keeps the memory, unless that is more than
-// twice what the last ones needed.
+// forgetOps lets go of the ops of a batch, and of more memory than is to be kept.
 func (c *scratch[T]) forgetOps(ops []dense.Op[T]) {
-	c.peak = max(len(ops), c.peak-c.peak/8)
 	clear(ops)
 	c.ops = ops[:0]
-	if size := cap(ops); size > maxScratch || size > max(2*c.peak, minScratch) {
+	if !c.peak.keeps(len(ops), cap(ops)) {
 		c.ops, c.values = nil, nil
 	}
 }

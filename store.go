@@ -313,21 +313,25 @@ func sourceIn(note *dense.Note) string {
 	return note.Source
 }
 
-// internKey is KeyOf for a DeltaFIFO, without a new string for a key that the store has.
-func (v view[T]) internKey(namespace, name string) (key string, ok bool) {
-	if namespace == "" || name == "" {
-		return "", false
+// internKey implements keyInterner.
+func (v view[T]) internKey(namespace, name string) string {
+	if namespace == "" {
+		return name
 	}
 	var buf [256]byte
 	text := appendKey(buf[:0], namespace, name)
-	s := v.s
+	s, key := v.s, ""
+	hash := uint32(maphash.Bytes(s.seed, text)) // the table's, as in Get
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	id, ok := s.table.FindBytes(text)
-	if !ok {
-		return "", false
+	id, ok := s.table.FindHashedBytes(text, hash)
+	if ok {
+		key = s.table.Key(id)
 	}
-	return s.table.Key(id), true
+	s.mu.RUnlock()
+	if !ok {
+		key = string(text)
+	}
+	return key
 }
 
 // keySeed implements keyPlaces.

@@ -147,7 +147,7 @@ func (r *storeReplacement[T]) commit(version string) error {
 	r.note(ops)
 	r.staged = nil
 	err := r.s.commit(ops, version)
-	r.s.scratch = scratch[T]{} // no list follows soon
+	r.s.scratch = scratch[T]{} // events need less than a list did
 	return err
 }
 

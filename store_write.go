@@ -145,10 +145,7 @@ func (s *Store[T]) identityOf(obj T) (resourceVersion string, uid types.UID, ok 
 func (s *Store[T]) keyedByName() bool { return s.s.keyFunc == nil }
 
 func (s *Store[T]) identityOfName(namespace, name string) (resourceVersion string, uid types.UID, ok bool) {
-	if key, ok := s.internKey(namespace, name); ok {
-		return s.Identity(key)
-	}
-	return s.Identity(JoinKey(namespace, name))
+	return s.Identity(s.internKey(namespace, name))
 }
 
 // received is an object on its way into the store, and what the source said of it.
@@ -450,7 +447,7 @@ func (s *state[T]) commitFilled(ops []dense.Op[T], version string) {
 	if next != nil {
 		next.objects = table.Objects()
 	}
-	if next != nil || s.list.Load() != nil { // a store waits for all that is under way
+	if next != nil || s.list.Load() != nil { // to write an atomic waits for all writes before it
 		s.list.Store(next)
 	}
 	s.mu.Unlock()

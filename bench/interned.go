@@ -34,12 +34,11 @@ func startInterned(ctx context.Context, p *programs, s size) *interned {
 
 func (i *interned) run(ctx context.Context, p *programs, s size) error {
 	<-p.mirrors
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	server, err := serveApart(ctx, s.objects)
+	server, stop, err := serveApart(ctx, s.objects)
 	if err != nil {
 		return err
 	}
+	defer stop()
 	for range s.slow {
 		f, err := p.run(ctx, sides[0], mirror.Task{Server: server, Mode: mirror.Intern}, s.objects)
 		if err != nil {
@@ -59,24 +58,26 @@ func (i *interned) wait() ([]mirror.Figures, error) {
 	return i.figures, i.err
 }
 
-// serveApart serves n pods in a process of its own, whose memory is not this one's.
-func serveApart(ctx context.Context, n int) (baseURL string, err error) {
+// serveApart serves n pods in a process of its own, whose memory is not this one's, until it
+// is stopped.
+func serveApart(ctx context.Context, n int) (baseURL string, stop func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
+	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, self, "serve", strconv.Itoa(n))
+	stop = func() { cancel(); _ = cmd.Wait() }
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		return "", fmt.Errorf("server: %w", err)
+	if err == nil {
+		baseURL, err = bufio.NewReader(out).ReadString('\n')
 	}
-	baseURL, err = bufio.NewReader(out).ReadString('\n')
-	go func() { _ = cmd.Wait() }() // ctx kills it
 	if err != nil {
-		return "", fmt.Errorf("server: %w", err)
+		stop()
+		return "", nil, fmt.Errorf("server: %w", err)
 	}
-	return strings.TrimSpace(baseURL), nil
+	return strings.TrimSpace(baseURL), stop, nil
 }

@@ -101,7 +101,9 @@ func (c command) measure(ctx context.Context) ([]row, error) {
 		s.programs = build(ctx)
 	}
 	if c.only == "" {
+		ctx, cancel := context.WithCancel(ctx)
 		s.interned = startInterned(ctx, s.programs, size)
+		defer func() { cancel(); _, _ = s.interned.wait() }() // no process is left behind
 	}
 	rows, err := inProcess(s, c.only)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 const maxUntold = 100
 
 // teller calls the watch error handler, one call at a time, as client-go's one goroutine
-// does. Failures come on two: index functions fail where the store is written. None of the
-// two waits for a call on the other, which would hold up the store, or the source: it leaves
-// its failure to the one that is calling.
+// does. Failures come on two: index functions fail where the store is written. Neither
+// waits for a call on the other, which would hold up the store, or the source: it leaves its
+// failure to the one that is calling.
 type teller struct {
 	call func(ctx context.Context, err error)
 

@@ -19,8 +19,8 @@ import (
 var servedVerbs = metav1.Verbs{"create", "delete", "get", "list", "update", "watch"}
 
 // discovery answers a path that says what is served: /api, /apis and what is below them, down
-// to the versions. Each has the document that it had before there was one about all groups;
-// nil: the path is another one.
+// to the versions. The documents are those about one group or version each, which all servers
+// have, not the one about all groups; nil: the path is another one.
 func (s *Server) discovery(r *http.Request) (document any, err error) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	var at []string // group and version
@@ -95,14 +95,14 @@ func groupOf(name string, resources []Resource) metav1.APIGroup {
 	return group
 }
 
-// resourcesOf returns those of a group that have the version.
-func resourcesOf(version string, resources []Resource) (*metav1.APIResourceList, error) {
+// resourcesOf returns those of a group that are of the version v.
+func resourcesOf(v string, resources []Resource) (*metav1.APIResourceList, error) {
 	list := &metav1.APIResourceList{
 		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
-		GroupVersion: schema.GroupVersion{Group: resources[0].Group, Version: version}.String(),
+		GroupVersion: schema.GroupVersion{Group: resources[0].Group, Version: v}.String(),
 	}
 	for _, r := range resources {
-		if r.Version == version {
+		if r.Version == v {
 			list.APIResources = append(list.APIResources, metav1.APIResource{
 				Name: r.Resource, SingularName: strings.ToLower(r.Kind), Kind: r.Kind, Namespaced: r.Namespaced, Verbs: servedVerbs,
 			})

@@ -51,7 +51,8 @@ type ServerOptions struct {
 
 // Server is an API server in memory, an http.Handler for loopback. It serves create,
 // update, delete, get, list and watch, as JSON, whole or as PartialObjectMetadata, and says
-// what it serves (/api, /apis and below), so that rest.Discover finds it. Each resource is a Collection, through which it is filled and made to fail.
+// what it serves (/api, /apis and below), so that rest.Discover finds it. Each resource is a
+// Collection, through which it is filled and made to fail.
 //
 // Concurrency: all methods may be called at any time.
 type Server struct {

@@ -44,8 +44,8 @@ func catching(fn func(), after func(left *abrupt)) {
 	returned = true
 }
 
-// Rethrow does what the Reflector wants of a stream that has ended: if a type has left its
-// decoding by a panic, that goes on in the goroutine of the caller.
+// Rethrow leaves the goroutine of the caller as a type has left its decoding. If none has, it
+// does nothing.
 func (w *watcher[T]) Rethrow() { w.left.Load().rethrow() }
 
 // abandon ends the stream because of an object that cannot be got past. Its reader finds an

@@ -360,7 +360,6 @@ func TestStatusWithoutKind(t *testing.T) {
 	}
 }
 
-// What was there before is found again, and what is long is kept by nobody else.
 // The strings that only one object has share its memory, and nobody else's.
 func TestOwnStrings(t *testing.T) {
 	n := newInterner()
@@ -399,6 +398,7 @@ func TestOwnStrings(t *testing.T) {
 	}
 }
 
+// What was there before is found again, and what is long is kept by nobody else.
 func TestHabit(t *testing.T) {
 	n := newInterner()
 	var h habit

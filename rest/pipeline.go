@@ -27,7 +27,7 @@ type pipeline[T informer.Object] struct {
 	deliver func(obj apiruntime.Object) error
 	limit   int           // of workers; 0: all is decoded where it is read
 	eager   int           // bytes that are decoded where they are read, before workers are called in
-	decode  decodeFunc[T] // of the goroutine that reads; nil: not needed yet
+	decode  decodeFunc[T] // of the goroutine that reads; nil: it has none at the moment
 
 	filling *decodeBatch
 	spare   []*decodeBatch
@@ -64,6 +64,7 @@ func (p *pipeline[T]) add(raw []byte) error {
 	return p.append(raw, nil)
 }
 
+// mine returns the decoder of the goroutine that reads.
 func (p *pipeline[T]) mine() decodeFunc[T] {
 	if p.decode == nil {
 		p.decode = p.codec.take()
@@ -129,7 +130,7 @@ func (p *pipeline[T]) fresh() *decodeBatch {
 	return b
 }
 
-// run is one worker. It ends with a panic: nothing behind that will be delivered.
+// run is one worker. A panic ends it, and nothing behind that will be delivered.
 func (p *pipeline[T]) run() {
 	decode := p.codec.take()
 	for b := range p.work {
@@ -185,7 +186,7 @@ func (p *pipeline[T]) await(b *decodeBatch) {
 			return
 		case next := <-p.work:
 			mine := p.mine()
-			p.decode = nil
+			p.decode = nil // unless it comes back whole
 			if p.decodeSafely(mine, next) {
 				p.decode = mine
 			}

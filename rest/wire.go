@@ -52,7 +52,7 @@ func (w *wire) bytes(n uint64) ([]byte, error) {
 		if piece, err := w.r.Peek(int(n)); err == nil {
 			_, err = w.r.Discard(len(piece))
 			w.offset += int64(n)
-			return piece, err
+			return piece[:n:n], err
 		}
 	}
 	w.piece = w.piece[:0]

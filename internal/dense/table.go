@@ -131,12 +131,7 @@ func (t *Table[T]) guess(hash uint32) uint64 {
 	return first&isFirst | second&^isFirst
 }
 
-// FindBytes is Find for a key that is not worth a string yet.
-func (t *Table[T]) FindBytes(key []byte) (id uint32, ok bool) {
-	return t.FindHashedBytes(key, t.HashBytes(key))
-}
-
-// FindHashedBytes is FindBytes for a key whose hash is known.
+// FindHashedBytes is FindHashed for a key that is not worth a string yet.
 func (t *Table[T]) FindHashedBytes(key []byte, hash uint32) (id uint32, ok bool) {
 	cells := t.ids.cells
 	for at := hash; len(cells) > 0; at++ {
