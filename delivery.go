@@ -148,8 +148,8 @@ func (d *delivery[T]) run() {
 		if value := recover(); value != nil {
 			panic(value) // a crash, as without this function
 		}
+		defer d.informer.goroutines.Go(d.run) // also where OnError ends the goroutine too
 		d.reportPanic(key, errGoexit)
-		d.informer.goroutines.Go(d.run)
 	}()
 	d.deliver(&key)
 	returned = true

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -50,13 +51,23 @@ type groupMember struct {
 
 // groupEnd is why a group ends before its ctx does.
 type groupEnd struct {
-	err   error
-	panic *carriedPanic
+	err  error
+	left *carried
 }
 
-// carriedPanic is a panic on its way to the goroutine that called Run. It is raised there
-// again with the value it had.
-type carriedPanic struct{ value any }
+// carried is a panic, or runtime.Goexit, on its way to the goroutine that called Run, where it
+// goes on: a panic with the value it had.
+type carried struct{ value any } // nil: runtime.Goexit
+
+func (c *carried) goOn() {
+	switch {
+	case c == nil:
+	case c.value == nil:
+		runtime.Goexit()
+	default:
+		panic(c.value)
+	}
+}
 
 // Add adds informers, all or none, also while the group runs; it runs them.
 //
@@ -152,7 +163,8 @@ func (g *Group) namesLocked() []string {
 // an error, and then returns that with the member's name. It returns after all of them. A
 // member that returns nil before, as one that is removed does, ends alone.
 //
-// A panic of a source's List or Watch passes through, once the others have ended.
+// A panic of a source's List or Watch passes through, once the others have ended, and so does
+// runtime.Goexit.
 //
 // Errors: ErrStarted if it was called before; that of a member.
 func (g *Group) Run(ctx context.Context) error {
@@ -177,9 +189,7 @@ func (g *Group) Run(ctx context.Context) error {
 		default:
 		}
 	}
-	if end.panic != nil {
-		panic(end.panic.value)
-	}
+	end.left.goOn()
 	return end.err
 }
 
@@ -203,18 +213,13 @@ func (g *Group) startLocked(m *groupMember) {
 		defer close(m.done)
 		defer m.cancel()
 		var end groupEnd
-		end.panic = carryPanic(func() {
+		defer end.tell(g.ended)
+		end.catch(func() {
 			err := m.Run(ctx)
 			if err != nil && !endsWith(ctx, err) {
 				end.err = fmt.Errorf("%s: %w", m.Name(), err)
 			}
 		})
-		if end != (groupEnd{}) {
-			select {
-			case g.ended <- end:
-			default: // the first one counts
-			}
-		}
 	})
 }
 
@@ -236,19 +241,28 @@ func endsWith(ctx context.Context, err error) bool {
 	return false
 }
 
-// carryPanic calls fn and returns its panic, if there is one.
-func carryPanic(fn func()) (carried *carriedPanic) {
+// catch calls fn and notes how it was left, if it does not return. After runtime.Goexit it
+// does not return itself.
+func (e *groupEnd) catch(fn func()) {
 	returned := false
 	defer func() {
 		if !returned {
-			if value := recover(); value != nil {
-				carried = &carriedPanic{value}
-			}
+			e.left = &carried{recover()}
 		}
 	}()
 	fn()
 	returned = true
-	return nil
+}
+
+// tell is deferred.
+func (e *groupEnd) tell(ended chan<- groupEnd) {
+	if *e == (groupEnd{}) {
+		return
+	}
+	select {
+	case ended <- *e:
+	default: // the first one counts
+	}
 }
 
 // WaitForSync waits for all members that there are as it is called; one that is removed

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -173,6 +174,43 @@ func TestPanicsReachTheCaller(t *testing.T) {
 			_ = run(t.Context())
 		})
 	}
+}
+
+// leavingSource ends the goroutine that lists it, as a test's Fatal does.
+type leavingSource struct{ *infSource }
+
+func (leavingSource) List(context.Context, metav1.ListOptions) (runtime.Object, error) {
+	goruntime.Goexit()
+	return nil, nil
+}
+
+// So does the goroutine that runs it, once all others have ended.
+func TestGoexitReachesTheCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		other := namedInformer("other", infCollection("1"))
+		var g informer.Group
+		fifoMust(t, g.Add(namedInformer("leaves", leavingSource{infCollection("1")}), other))
+		u := informer.NewUnion(informer.Options[infObject]{})
+		fifoMust(t, u.AddSource(informer.Source{Name: "other", ListerWatcher: infCollection("1")}))
+		fifoMust(t, u.AddSource(informer.Source{Name: "leaves", ListerWatcher: leavingSource{infCollection("1")}}))
+		for name, run := range map[string]func(context.Context) error{"group": g.Run, "union": u.Run} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			returned, ended := false, make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = run(ctx)
+				returned = true
+			}()
+			<-ended
+			if returned || ctx.Err() != nil {
+				t.Errorf("%s: returned: %v, ctx: %v", name, returned, ctx.Err())
+			}
+			cancel()
+		}
+		if got := other.Status().Sources[0].Phase; got != informer.PhaseStopped {
+			t.Errorf("the other one is %s", got)
+		}
+	})
 }
 
 // memberFunc is a Member whose Run is the function.

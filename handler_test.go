@@ -171,6 +171,39 @@ func TestHandlerThatExits(t *testing.T) {
 	}
 }
 
+// A hook that ends its goroutine too, as where both are a test's Fatal, changes nothing.
+func TestHandlerAndHookThatExit(t *testing.T) {
+	for _, panics := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			source := infCollection("1", "a@1/a", "b@1/b")
+			options := informer.Options[infObject]{}
+			options.OnError = func(context.Context, error) { runtime.Goexit() }
+			i := informer.New(source, options)
+			var calls []string
+			registration, err := i.AddHandler(informer.HandlerFunc[infObject](func(_ context.Context, c informer.Change[infObject]) {
+				calls = append(calls, c.Key)
+				if panics {
+					panic("at " + c.Key)
+				}
+				runtime.Goexit()
+			}), informer.HandlerOptions{Name: "leaver", RecoverPanics: panics})
+			fifoMust(t, err)
+			r := infStart(t, i)
+			defer r.end()
+			source.event("~a@2/a")
+			synctest.Wait()
+			if !slices.Equal(calls, []string{"a", "b", "a"}) || !registration.HasSynced() {
+				t.Errorf("panics: %v: calls %q, synced %v", panics, calls, registration.HasSynced())
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := registration.RemoveAndWait(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // firstOfBatch handles the first change of each batch.
 type firstOfBatch struct {
 	informer.HandlerFunc[infObject]

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -179,7 +180,8 @@ func storeFor[T Object](options Options[T], constructor string) *Store[T] {
 // The logger of ctx (klog.NewContext) is the informer's, and the handlers'.
 //
 // A panic of the source's List or Watch passes through, and so does one of a type in its own
-// decoding, as in UnmarshalJSON, where a source of package rest reads it.
+// decoding, as in UnmarshalJSON, where a source of package rest reads it. So does runtime.Goexit,
+// as of a test's Fatal, there and in an index function or hook that is called before handlers are.
 //
 // Errors: ErrStarted if it was called before.
 func (i *Informer[T]) Run(ctx context.Context) error {
@@ -190,14 +192,23 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	}
 	var loop sync.WaitGroup
 	var err error
+	processed, listened := false, false
 	defer func() { // also where the source panics
 		cancel()
 		i.queue.Close()
 		loop.Wait()
 		i.stop(err)
+		if listened && !processed {
+			runtime.Goexit()
+		}
 	}()
-	loop.Go(func() { i.process(ctx) })
+	loop.Go(func() {
+		defer cancel() // also after runtime.Goexit of an index function or a hook
+		i.process(ctx)
+		processed = true
+	})
 	err = i.runSources(ctx, cancel)
+	listened = true
 	return err
 }
 

@@ -294,3 +294,29 @@ func hammerHandler(t *testing.T, ctx context.Context, i *informer.Informer[infOb
 		t.Errorf("told %d times, and %d times after the removal", told, now)
 	}
 }
+
+// Where an index function, or the hook that hears of it, ends its goroutine, as a test's Fatal
+// does, Run does not go on without whoever fills the store.
+func TestGoexitOfIndexAndHook(t *testing.T) {
+	leave := func(infObject) ([]string, error) { runtime.Goexit(); return nil, nil }
+	fail := func(infObject) ([]string, error) { return nil, errors.New("odd") }
+	for name, index := range map[string]informer.IndexFunc[infObject]{"index": leave, "hook": fail} {
+		synctest.Test(t, func(t *testing.T) {
+			options := informer.Options[infObject]{Indexers: informer.Indexers[infObject]{"odd": index}}
+			options.OnError = func(context.Context, error) { runtime.Goexit() }
+			i := informer.New(infCollection("1", "a@1/a"), options)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			returned, ended := false, make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = i.Run(ctx)
+				returned = true
+			}()
+			<-ended
+			if returned || ctx.Err() != nil {
+				t.Errorf("%s: returned: %v, ctx: %v", name, returned, ctx.Err())
+			}
+		})
+	}
+}

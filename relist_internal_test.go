@@ -153,3 +153,66 @@ func TestIdentityByOwnKeys(t *testing.T) {
 		}
 	}
 }
+
+// What such a sink holds and a list has unchanged stays.
+func TestKeepByOwnKeys(t *testing.T) {
+	own := func(obj fifoMeta) (string, error) { return "own/" + obj.Name, nil }
+	queue := func() *DeltaFIFO[fifoMeta] { return NewDeltaFIFO(DeltaFIFOOptions[fifoMeta]{KeyFunc: own}) }
+	for name, sink := range map[string]Sink[fifoMeta]{
+		"store": NewStore(StoreOptions[fifoMeta]{KeyFunc: own}),
+		"queue": queue(),
+		"union": queue().newFeed("east", "east/"),
+	} {
+		fifoCheck(t, sink.Add(t.Context(), fifoNamed("a", "5")))
+		target := newTarget(sink, nil)
+		list, err := target.begin(t.Context(), nil)
+		fifoCheck(t, err)
+		asked := &bareName{*fifoNamed("a", "5")}
+		list.keep(asked)
+		asked.Name = "b" // it is used again
+		fifoCheck(t, list.commit("6"))
+		if version, _, ok := target.identity(fifoNamed("a", "5")); !ok || version != "5" {
+			t.Errorf("%s: a is gone (%v, @%s)", name, ok, version)
+		}
+	}
+}
+
+// wrapped is a sink that has lists of its own, and remembers what it was told to keep.
+type wrapped struct {
+	*DeltaFIFO[*heavy]
+	kept *[]metav1.Object
+}
+
+type wrappedList struct {
+	Replacement[*heavy]
+	kept *[]metav1.Object
+}
+
+func (w wrapped) BeginReplace(ctx context.Context) (Replacement[*heavy], error) {
+	list, err := w.DeltaFIFO.BeginReplace(ctx)
+	return wrappedList{list, w.kept}, err
+}
+
+func (l wrappedList) Keep(obj metav1.Object) {
+	*l.kept = append(*l.kept, obj)
+	l.Replacement.Keep(obj)
+}
+
+// An embedder's sink is told to keep objects of its type, each in memory of its own, also where
+// it embeds one that would do with less.
+func TestKeepByEmbedder(t *testing.T) {
+	var kept []metav1.Object
+	sink := wrapped{NewDeltaFIFO(DeltaFIFOOptions[*heavy]{}), &kept}
+	r := NewReflector[*heavy](newHashedList(3), sink, ReflectorOptions{})
+	for range 2 {
+		fifoCheck(t, r.list(t.Context(), ""))
+	}
+	if len(kept) != 3 || sink.Len() != 3 {
+		t.Fatalf("%d kept, %d queued", len(kept), sink.Len())
+	}
+	for i, obj := range kept {
+		if _, ok := obj.(*heavy); !ok || obj.GetName() != fmt.Sprint("object-", i) {
+			t.Errorf("%d: %T %s", i, obj, obj.GetName())
+		}
+	}
+}

@@ -57,6 +57,7 @@ type typedTarget[T Object] struct {
 	byName func(namespace, name string) (resourceVersion string, uid types.UID, ok bool)
 	// ownKeys says that the sink's keys cannot be told from an object's identity alone.
 	ownKeys bool
+	lean    bool // the sink is of this package, and to keep an object needs its name alone
 	exact   bool // whatever is a T, and has a name, is an object of the collection
 
 	runs runTaker[T] // nil where the sink takes events one by one
@@ -89,6 +90,10 @@ func newTarget[T Object](sink Sink[T], example Object) *typedTarget[T] {
 		if t.ownKeys = !s.keyedByName(); !t.ownKeys {
 			t.byName = s.identityOfName
 		}
+	}
+	switch sink.(type) {
+	case *Store[T], *DeltaFIFO[T], *feed[T]: // one that embeds one of them has a Keep of its own
+		t.lean = t.byName != nil
 	}
 	return t
 }
@@ -258,22 +263,29 @@ func (t *typedTarget[T]) identity(obj metav1.Object) (resourceVersion string, ui
 	if t.identify == nil {
 		return "", "", false
 	}
-	typed, ok := obj.(T)
-	if !ok && reflect.TypeFor[T]() == reflect.TypeFor[*metav1.PartialObjectMetadata]() {
-		partial := identityOnly(obj)
-		typed, ok = any(&partial).(T)
-	}
+	typed, ok := t.metadata(obj)
 	if !ok {
 		return "", "", false
 	}
 	return t.identify(typed)
 }
 
+// metadata returns obj as a T, if it is one, or if a T is metadata alone and obj is that of an
+// object, as a list asks about: it then is a T of its own.
+func (t *typedTarget[T]) metadata(obj metav1.Object) (typed T, ok bool) {
+	typed, ok = obj.(T)
+	if _, broken := obj.(*Undecodable); !ok && !broken && reflect.TypeFor[T]() == reflect.TypeFor[*metav1.PartialObjectMetadata]() {
+		partial := identityOnly(obj)
+		typed, ok = any(&partial).(T)
+	}
+	return typed, ok
+}
+
 func (t *typedTarget[T]) keyless() bool { return t.ownKeys }
 
 // named returns an object of the type with the identity of obj, which may be of another.
 func (t *typedTarget[T]) named(obj metav1.Object) (typed T, err error) {
-	if typed, ok := obj.(T); ok {
+	if typed, ok := t.metadata(obj); ok {
 		return typed, nil
 	}
 	return t.tombstone(&Undecodable{PartialObjectMetadata: identityOnly(obj)}, typed, ErrWrongType)
@@ -337,7 +349,7 @@ func (s *typedStaging[T]) remove(obj runtime.Object) error {
 // The others need nothing but the name, and an object for each unchanged item would be more
 // than all else that a relist takes.
 func (s *typedStaging[T]) keep(obj metav1.Object) {
-	if s.target.byName == nil {
+	if !s.target.lean {
 		if typed, err := s.target.named(obj); err == nil {
 			obj = typed
 		}

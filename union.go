@@ -227,9 +227,7 @@ func (i *Informer[T]) runSources(ctx context.Context, cancel context.CancelFunc)
 		default:
 		}
 	}
-	if end.panic != nil {
-		panic(end.panic.value)
-	}
+	end.left.goOn()
 	return end.err
 }
 
@@ -240,15 +238,10 @@ func (i *Informer[T]) startLocked(m *member[T]) {
 	i.running.Go(func() {
 		defer m.cancel()
 		var end groupEnd
-		end.panic = carryPanic(func() { end.err = m.reflector.Run(ctx) })
+		defer end.tell(i.ended)
+		end.catch(func() { end.err = m.reflector.Run(ctx) })
 		if errors.Is(end.err, ErrClosed) { // it was removed, or Run is ending
 			end.err = nil
-		}
-		if end != (groupEnd{}) {
-			select {
-			case i.ended <- end:
-			default: // the first one counts
-			}
 		}
 	})
 }
