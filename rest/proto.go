@@ -208,6 +208,9 @@ func generalProtoDecoder(t reflect.Type, dropManaged bool) decodeFunc[informer.O
 		if cap(scratch) > maxScratch {
 			scratch = nil
 		}
+		if dropManaged { // those in bytes that only Unmarshal can read are still there
+			obj.SetManagedFields(nil)
+		}
 		if err != nil { // its text may quote nothing, but who knows
 			err = fmt.Errorf("%w %v: invalid Protobuf", errSchema, t)
 		}
