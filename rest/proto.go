@@ -174,8 +174,8 @@ func protoTypeMeta(data []byte) (out metav1.TypeMeta) {
 // Unmarshal.
 func protoDecoder(of decoded) decodeFunc[informer.Object] {
 	t := of.elem
-	general := generalProtoDecoder(t, of.dropManaged)
 	planner, plan := newProtoPlan(t, of.dropManaged)
+	general := generalProtoDecoder(t, of.dropManaged, plan == nil)
 	return func(raw []byte) (informer.Object, error) {
 		v := reflect.New(t)
 		planner.strings.begin()
@@ -195,12 +195,14 @@ func protoDecoder(of decoded) decodeFunc[informer.Object] {
 	}
 }
 
-// generalProtoDecoder has messages read by Unmarshal.
-func generalProtoDecoder(t reflect.Type, dropManaged bool) decodeFunc[informer.Object] {
+// generalProtoDecoder has messages read by Unmarshal. If that is usual, managed fields that are
+// to be dropped are not even shown to it. What a plan has left over is odd: there, bytes that
+// are missing may change what others mean.
+func generalProtoDecoder(t reflect.Type, dropManaged, usual bool) decodeFunc[informer.Object] {
 	var scratch []byte
 	return func(raw []byte) (informer.Object, error) {
 		obj := reflect.New(t).Interface().(informer.Object)
-		if dropManaged {
+		if dropManaged && usual {
 			scratch = withoutManaged(scratch[:0], raw)
 			raw = scratch
 		}
@@ -208,7 +210,7 @@ func generalProtoDecoder(t reflect.Type, dropManaged bool) decodeFunc[informer.O
 		if cap(scratch) > maxScratch {
 			scratch = nil
 		}
-		if dropManaged { // those in bytes that only Unmarshal can read are still there
+		if dropManaged {
 			obj.SetManagedFields(nil)
 		}
 		if err != nil { // its text may quote nothing, but who knows
