@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/informerkit/informer/internal/carry"
 )
 
 // Member is what a Group runs: an Informer of any type.
@@ -52,21 +53,7 @@ type groupMember struct {
 // groupEnd is why a group ends before its ctx does.
 type groupEnd struct {
 	err  error
-	left *carried
-}
-
-// carried is a panic, or runtime.Goexit, on its way to the goroutine that called Run, where it
-// goes on: a panic with the value it had.
-type carried struct{ value any } // nil: runtime.Goexit
-
-func (c *carried) goOn() {
-	switch {
-	case c == nil:
-	case c.value == nil:
-		runtime.Goexit()
-	default:
-		panic(c.value)
-	}
+	left *carry.Left
 }
 
 // Add adds informers, all or none, also while the group runs; it runs them.
@@ -189,7 +176,7 @@ func (g *Group) Run(ctx context.Context) error {
 		default:
 		}
 	}
-	end.left.goOn()
+	end.left.GoOn()
 	return end.err
 }
 
@@ -214,12 +201,12 @@ func (g *Group) startLocked(m *groupMember) {
 		defer m.cancel()
 		var end groupEnd
 		defer end.tell(g.ended)
-		end.catch(func() {
+		carry.Catch(func() {
 			err := m.Run(ctx)
 			if err != nil && !endsWith(ctx, err) {
 				end.err = fmt.Errorf("%s: %w", m.Name(), err)
 			}
-		})
+		}, end.leave)
 	})
 }
 
@@ -241,18 +228,8 @@ func endsWith(ctx context.Context, err error) bool {
 	return false
 }
 
-// catch calls fn and notes how it was left, if it does not return. After runtime.Goexit it
-// does not return itself.
-func (e *groupEnd) catch(fn func()) {
-	returned := false
-	defer func() {
-		if !returned {
-			e.left = &carried{recover()}
-		}
-	}()
-	fn()
-	returned = true
-}
+// leave notes how a member was left, if it did not return.
+func (e *groupEnd) leave(left *carry.Left) { e.left = left }
 
 // tell is deferred.
 func (e *groupEnd) tell(ended chan<- groupEnd) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/informerkit/informer/internal/carry"
+
 	"k8s.io/klog/v2"
 )
 
@@ -227,7 +229,7 @@ func (i *Informer[T]) runSources(ctx context.Context, cancel context.CancelFunc)
 		default:
 		}
 	}
-	end.left.goOn()
+	end.left.GoOn()
 	return end.err
 }
 
@@ -239,7 +241,7 @@ func (i *Informer[T]) startLocked(m *member[T]) {
 		defer m.cancel()
 		var end groupEnd
 		defer end.tell(i.ended)
-		end.catch(func() { end.err = m.reflector.Run(ctx) })
+		carry.Catch(func() { end.err = m.reflector.Run(ctx) }, end.leave)
 		if errors.Is(end.err, ErrClosed) { // it was removed, or Run is ending
 			end.err = nil
 		}

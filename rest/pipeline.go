@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/informerkit/informer"
+	"github.com/informerkit/informer/internal/carry"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 )
@@ -43,7 +44,7 @@ type decodeBatch struct {
 	raw     []byte
 	ends    []int               // of each item in raw
 	objects []apiruntime.Object // nil: to be decoded
-	left    *abrupt             // nil: all are decoded
+	left    *carry.Left         // nil: all are decoded
 	done    chan struct{}
 }
 
@@ -144,7 +145,7 @@ func (p *pipeline[T]) run() {
 // decodeSafely reports whether all was decoded. If not, b says why, and the decoder may be in
 // any state.
 func (p *pipeline[T]) decodeSafely(decode decodeFunc[T], b *decodeBatch) (whole bool) {
-	catching(func() { p.decodeBatch(decode, b) }, func(left *abrupt) {
+	carry.Catch(func() { p.decodeBatch(decode, b) }, func(left *carry.Left) {
 		b.left, whole = left, left == nil
 		b.done <- struct{}{} // b is not this goroutine's any more
 	})
@@ -168,7 +169,7 @@ func (p *pipeline[T]) deliverOldest() error {
 	p.flight = p.flight[:len(p.flight)-1]
 	p.await(b)
 	p.bytes -= len(b.raw)
-	b.left.rethrow()
+	b.left.GoOn()
 	return p.hand(b)
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/informerkit/informer"
+	"github.com/informerkit/informer/internal/carry"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,7 +37,7 @@ type watcher[T informer.Object] struct {
 	ctx      context.Context    // of the stream
 	cancel   context.CancelFunc // ends it
 	result   chan watch.Event
-	left     atomic.Pointer[abrupt] // what Rethrow does
+	left     atomic.Pointer[carry.Left] // what Rethrow does
 }
 
 // open makes ready to read one event after the other.
@@ -62,7 +63,7 @@ func (w *watcher[T]) receive() {
 	defer w.Stop()
 	defer func() { _ = w.body.Close() }()
 	burst := newBatches(w)
-	catching(func() { w.readAll(burst) }, func(left *abrupt) {
+	carry.Catch(func() { w.readAll(burst) }, func(left *carry.Left) {
 		burst.settle()
 		if left == nil {
 			w.codec.give(w.decode)

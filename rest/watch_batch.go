@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/informerkit/informer"
+	"github.com/informerkit/informer/internal/carry"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -115,7 +116,7 @@ func (b *batches[T]) run(batch *eventBatch[T], after chan struct{}) {
 	done := batch.done
 	events := make([]watch.Event, 0, len(batch.ends))
 	start := 0 // of the object that is being decoded
-	catching(func() {
+	carry.Catch(func() {
 		decode := b.w.codec.take()
 		for i, end := range batch.ends {
 			obj := b.w.codec.object(decode, batch.raw[start:end:end])
@@ -123,7 +124,7 @@ func (b *batches[T]) run(batch *eventBatch[T], after chan struct{}) {
 			start = end
 		}
 		b.w.codec.give(decode)
-	}, func(left *abrupt) {
+	}, func(left *carry.Left) {
 		defer close(done)
 		if after != nil {
 			<-after
