@@ -79,29 +79,32 @@ type wording struct {
 	whole       func(items []*metav1.PartialObjectMetadata) []byte
 }
 
+// worded is the wording of an encoding without a schema.
+func worded(encoding rest.Encoding, stream string, marshal func(v any) ([]byte, error)) wording {
+	must := func(v any) []byte {
+		raw, err := marshal(v)
+		if err != nil {
+			panic(err)
+		}
+		return raw
+	}
+	return wording{
+		encoding: encoding, list: encoding.String(), watch: stream,
+		event: func(kind watch.EventType, m *metav1.PartialObjectMetadata) []byte {
+			return must(map[string]any{"type": kind, "object": m})
+		},
+		whole: func(items []*metav1.PartialObjectMetadata) []byte {
+			return must(map[string]any{"kind": "SecretList", "metadata": map[string]any{"resourceVersion": "4"}, "items": items})
+		},
+	}
+}
+
 var wordings = map[string]wording{
-	"json": {
-		encoding: rest.JSON, list: "application/json", watch: "application/json",
-		event: func(kind watch.EventType, m *metav1.PartialObjectMetadata) []byte {
-			raw, _ := json.Marshal(map[string]any{"type": kind, "object": m})
-			return append(raw, '\n')
-		},
-		whole: func(items []*metav1.PartialObjectMetadata) []byte {
-			raw, _ := json.Marshal(map[string]any{"kind": "SecretList", "metadata": map[string]any{"resourceVersion": "4"}, "items": items})
-			return raw
-		},
-	},
-	"cbor": {
-		encoding: rest.CBOR, list: "application/cbor", watch: "application/cbor-seq",
-		event: func(kind watch.EventType, m *metav1.PartialObjectMetadata) []byte {
-			raw, _ := direct.Marshal(map[string]any{"type": kind, "object": m})
-			return raw
-		},
-		whole: func(items []*metav1.PartialObjectMetadata) []byte {
-			raw, _ := direct.Marshal(map[string]any{"kind": "SecretList", "metadata": map[string]any{"resourceVersion": "4"}, "items": items})
-			return raw
-		},
-	},
+	"json": worded(rest.JSON, "application/json", func(v any) ([]byte, error) {
+		raw, err := json.Marshal(v)
+		return append(raw, '\n'), err
+	}),
+	"cbor": worded(rest.CBOR, "application/cbor-seq", direct.Marshal),
 	"protobuf": {
 		encoding: rest.Protobuf, list: "application/vnd.kubernetes.protobuf", watch: "application/vnd.kubernetes.protobuf;stream=watch",
 		event: func(kind watch.EventType, m *metav1.PartialObjectMetadata) []byte {
