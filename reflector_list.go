@@ -90,6 +90,7 @@ type listing struct {
 	before  itemHashes             // those of the list before
 	aside   map[string]Quarantined // by namespace/name
 	others  int                    // objects of another type, left out
+	told    int                    // of these, one by one
 	began   time.Time
 	trace   *utiltrace.Trace
 	late    *time.Timer // ends the list when nothing has come for too long; nil for initial events
@@ -116,7 +117,7 @@ func (l *listing) end(err *error) {
 	if *err != nil && l.staging != nil {
 		l.staging.abort()
 	}
-	if more := l.others - othersTold; more > 0 {
+	if more := l.others - l.told; more > 0 {
 		l.r.report.note(l.ctx, l.r.sourceError("list", fmt.Errorf("%d more objects left out: %w", more, ErrWrongType)))
 	}
 	l.r.report.listed(l.items, -1)
@@ -231,7 +232,7 @@ func (l *listing) retry(ctx context.Context, _ int, err error) error {
 func (l *listing) restart() {
 	l.staging.abort()
 	l.staging, l.broken = l.r.target.begin(l.ctx, l.r.rescoped())
-	l.items = 0
+	l.items, l.others = 0, 0 // told stays: it bounds the reports of the whole list
 	clear(l.aside)
 	l.hashes = chunked[uint64]{}
 }
@@ -304,7 +305,8 @@ const defaultProgress = 100
 func (l *listing) unusable(obj runtime.Object, err error) error {
 	m, identified := obj.(metav1.Object)
 	if errors.Is(err, ErrWrongType) {
-		if l.others++; l.others <= othersTold {
+		if l.others++; l.told < othersTold {
+			l.told++
 			l.r.report.note(l.ctx, l.r.sourceError("list", err))
 		}
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/informerkit/informer"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -71,4 +72,42 @@ func testListOfAnotherType(t *testing.T, count int, initial bool) {
 	if more > 0 && !strings.HasPrefix(rest[0], fmt.Sprintf("list things: %d more objects left out: ", more)) {
 		t.Errorf("told %q", rest)
 	}
+}
+
+// What a list that began again has left out is not counted twice.
+func TestListOfAnotherTypeBeginsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		page := func(count int, token string) *informer.ObjectList[informer.Object] {
+			list := &informer.ObjectList[informer.Object]{ListMeta: metav1.ListMeta{ResourceVersion: "10", Continue: token}}
+			for n := range count {
+				list.Items = append(list.Items, &secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("s", n)}})
+			}
+			return list
+		}
+		source := &informer.ListWatch{
+			ListFunc: func(_ context.Context, options metav1.ListOptions) (runtime.Object, error) {
+				switch {
+				case options.Continue != "":
+					return nil, apierrors.NewResourceExpired("the token is too old")
+				case options.Limit > 0:
+					return page(12, "next"), nil
+				}
+				return page(15, ""), nil
+			},
+			WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+				return &infWatch{events: make(chan watch.Event), done: make(chan struct{})}, nil
+			},
+			NoWatchList: true,
+		}
+		errs, options := &infErrors{}, informer.Options[infObject]{}
+		options.Name, options.OnError, options.PageSize = "things", errs.add, 12
+		r := infStart(t, informer.New(source, options))
+		defer r.end()
+		if got := errs.of("of another type: "); len(got) != 10 {
+			t.Errorf("%d reports of one object, want 10", len(got))
+		}
+		if rest := errs.of("more objects left out"); len(rest) != 1 || !strings.Contains(rest[0], ": 5 more objects left out: ") {
+			t.Errorf("told %q, want 5 more", rest)
+		}
+	})
 }
