@@ -27,8 +27,11 @@ func (c *codec[T]) give(decode decodeFunc[T]) { c.idle.Put(decode) }
 // for it.
 func (c *codec[T]) object(decode decodeFunc[T], raw []byte) runtime.Object {
 	obj, err := decode(raw)
-	if err == nil {
+	if err == nil && obj.GetName() != "" {
 		return obj
+	}
+	if err == nil {
+		err = errNameless
 	}
 	id, _ := c.identify(raw, true) // it could be identified before
 	return &informer.Undecodable{PartialObjectMetadata: id.object(), Err: err}

@@ -225,10 +225,7 @@ func fuzzBinary(f *testing.F, encoding rest.Encoding, seeds ...[]byte) {
 		})
 		client := newClient[meta](t, rest.Config{BaseURL: "http://server", HTTPClient: &http.Client{Transport: transport}, Encoding: encoding, MaxItemSize: 1 << 16})
 		_, err := client.ListStream(t.Context(), metav1.ListOptions{}, nil, func(obj runtime.Object) error {
-			if m, ok := obj.(metav1.Object); !ok || m.GetName() == "" {
-				t.Errorf("an object without a name is yielded: %T", obj)
-			}
-			return nil
+			return wantNamed(t, obj)
 		})
 		if err == nil && len(body) < 4 {
 			t.Errorf("%q is a list", body)
@@ -237,11 +234,7 @@ func fuzzBinary(f *testing.F, encoding rest.Encoding, seeds ...[]byte) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for event := range stream.ResultChan() {
-			if event.Object == nil || event.Type == "" {
-				t.Error("an empty event")
-			}
-		}
+		wantEvents(t, stream)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // canned answers every request with the same body, without a network.
@@ -40,18 +41,13 @@ func FuzzListBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		config := cannedConfig(200, body)
-		named := func(obj runtime.Object) error {
-			if m, ok := obj.(metav1.Object); !ok || m.GetName() == "" {
-				t.Errorf("an object without a name is yielded: %T", obj)
-			}
-			return nil
-		}
+		named := func(obj runtime.Object) error { return wantNamed(t, obj) }
 		// The forms differ in what they make of an item, not in whether there is a list.
 		_, typedErr := newClient[*metav1.PartialObjectMetadata](t, config).ListStream(t.Context(), metav1.ListOptions{}, nil, named)
 		count := 0
-		_, err := newClient[*unstructured.Unstructured](t, config).ListStream(t.Context(), metav1.ListOptions{}, nil, func(runtime.Object) error {
+		_, err := newClient[*unstructured.Unstructured](t, config).ListStream(t.Context(), metav1.ListOptions{}, nil, func(obj runtime.Object) error {
 			count++
-			return nil
+			return wantNamed(t, obj)
 		})
 		if (err == nil) != (typedErr == nil) {
 			t.Errorf("as metadata: %v; unstructured: %v", typedErr, err)
@@ -80,17 +76,33 @@ func FuzzWatchStream(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, event := range drain(w) {
-			if event.Object == nil || event.Type == "" {
-				t.Errorf("%+v", event)
-			}
-		}
+		wantEvents(t, w)
 		u, err := newClient[*unstructured.Unstructured](t, config).Watch(context.Background(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		drain(u)
+		wantEvents(t, u)
 	})
+}
+
+func wantNamed(t *testing.T, obj runtime.Object) error {
+	if m, ok := obj.(metav1.Object); !ok || m.GetName() == "" {
+		t.Errorf("an object without a name is handed over: %T", obj)
+	}
+	return nil
+}
+
+// wantEvents reads a watch to its end. Nothing in it is empty, and only bookmarks and errors
+// have no name.
+func wantEvents(t *testing.T, w watch.Interface) {
+	for _, event := range drain(w) {
+		switch {
+		case event.Object == nil || event.Type == "":
+			t.Errorf("%+v", event)
+		case event.Type != watch.Bookmark && event.Type != watch.Error:
+			_ = wantNamed(t, event.Object)
+		}
+	}
 }
 
 func FuzzStatus(f *testing.F) {

@@ -13,6 +13,9 @@ import (
 // errWrongPart is a name, UID or version that is not a string.
 var errWrongPart = fmt.Errorf("%w: a part of it has another type", ErrNoIdentity)
 
+// errNameless is of an object with more than one name, the last of them empty.
+var errNameless = fmt.Errorf("%w: it is taken back", ErrNoIdentity)
+
 // identity is what can be said about an object without decoding it. Its parts lie in the
 // object's bytes and are valid as long as they are.
 type identity struct {
