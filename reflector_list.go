@@ -112,9 +112,10 @@ func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
 	}, nil
 }
 
-// end tells the traces, and drops what was staged if the list was not committed.
+// end tells the traces, and drops what was staged if the list was not committed, be it that
+// a source or a sink does not return.
 func (l *listing) end(err *error) {
-	if *err != nil && l.staging != nil {
+	if l.staging != nil {
 		l.staging.abort()
 	}
 	if more := l.others - l.told; more > 0 {

@@ -74,6 +74,12 @@ func (r *Reflector) verify(ctx context.Context) ([]*ObjectError, error) {
 	if err != nil {
 		return nil, err
 	}
+	whole := false
+	defer func() {
+		if !whole { // be it that the source does not return
+			staging.abort()
+		}
+	}()
 	options := r.listOptions(r.reached, false)
 	options.ResourceVersionMatch = metav1.ResourceVersionMatchExact
 	list, err := r.walkBeside(ctx, options, func(obj runtime.Object) error { return r.compare(staging, obj) })
@@ -81,12 +87,12 @@ func (r *Reflector) verify(ctx context.Context) ([]*ObjectError, error) {
 		err = fmt.Errorf("%w: %s, not %s", errVerifyVersion, list.ResourceVersion, r.reached)
 	}
 	if err != nil {
-		staging.abort()
 		if classify(err) == classTooLarge || refusesOptions(err) {
 			err = r.ahead(ctx, err)
 		}
 		return nil, err
 	}
+	whole = true
 	r.noMatch, r.history.plain = false, false // it knows the match, whatever it said before
 	if err := r.noted(ctx, staging.commit(r.reached)); err != nil {
 		return nil, err

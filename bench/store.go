@@ -311,8 +311,8 @@ func listerRows(s scale) []row {
 		{list: func() { ours.List() }, update: func(i int) { must(ours.Update(context.Background(), newer[i])) }},
 		{list: func() { theirs.List() }, update: func(i int) { must(theirs.Update(newer[i])) }},
 	}
-	runtime.GC()
 	for n := range 2 * s.runs {
+		runtime.GC()              // the garbage of a list is collected at the cost of who left it
 		side := &sides[(n+n/2)%2] // each begins every second time
 		side.run(s.listing, side.list, side.update)
 	}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informer_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/informerkit/informer"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// openSink counts the replacements that have neither been committed nor aborted.
+type openSink struct {
+	*informer.Store[*pod]
+	open, begun int
+}
+
+func (s *openSink) BeginReplace(ctx context.Context) (informer.Replacement[*pod], error) {
+	r, err := s.Store.BeginReplace(ctx)
+	s.open++
+	s.begun++
+	return &openReplacement{r, s, true}, err
+}
+
+type openReplacement struct {
+	informer.Replacement[*pod]
+	sink *openSink
+	open bool
+}
+
+func (r *openReplacement) Commit(version string) error {
+	r.end()
+	return r.Replacement.Commit(version)
+}
+
+func (r *openReplacement) Abort() {
+	r.end()
+	r.Replacement.Abort()
+}
+
+func (r *openReplacement) end() {
+	if r.open {
+		r.sink.open--
+	}
+	r.open = false
+}
+
+// A source that panics leaves no replacement open, for a sink may hold something for it.
+func TestPanicOfSourceAborts(t *testing.T) {
+	for name, row := range map[string]struct {
+		calls   int // that are answered before
+		options informer.ReflectorOptions
+		begun   int
+	}{
+		"first list": {0, informer.ReflectorOptions{}, 1},
+		"verify":     {1, informer.ReflectorOptions{Verify: time.Hour}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScript()
+				for range row.calls {
+					s.list(podList("10", "a@5"))
+				}
+				s.lists = append(s.lists, func() (runtime.Object, error) { panic("source") })
+				sink := &openSink{Store: informer.NewStore(informer.StoreOptions[*pod]{})}
+				r := informer.NewReflector(s, informer.Sink[*pod](sink), row.options)
+				func() {
+					defer func() {
+						if got := fmt.Sprint(recover()); !strings.Contains(got, "source") {
+							t.Errorf("recovered %v", got)
+						}
+					}()
+					_ = r.Run(t.Context())
+				}()
+				if sink.open != 0 || sink.begun != row.begun {
+					t.Errorf("%d of %d replacements are open", sink.open, sink.begun)
+				}
+			})
+		})
+	}
+}
