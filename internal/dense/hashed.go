@@ -34,7 +34,7 @@ func (t *Table[T]) FindHinted(key string, hash, id uint32) (uint32, bool) {
 // Fetch asks for the cell of a hash, so that a look at it later has less to wait for.
 func (t *Table[T]) Fetch(hash uint32) {
 	if cells := t.ids.cells; len(cells) > 0 {
-		runtime.KeepAlive(atomic.LoadUint64(&cells[hash&uint32(len(cells)-1)]))
+		runtime.KeepAlive(atomic.LoadUint32(&cells[hash&uint32(len(cells)-1)]))
 	}
 }
 

@@ -48,6 +48,11 @@ func (x *index) find(c *clock, value string) (uint32, bool) {
 	return none, false
 }
 
+// hasher returns a function for the hash of the value of a bucket.
+func (x *index) hasher(c *clock) hasher {
+	return func(b uint32) uint32 { return c.hash(x.buckets.at(b).value) }
+}
+
 // file files the object under the values and under no others. The id is known, or the next.
 func (x *index) file(c *clock, id uint32, values []string) {
 	isNew := id == x.single.next()
@@ -160,7 +165,7 @@ func (x *index) bucketFor(c *clock, value string) uint32 {
 		x.buckets.push(empty, c.epochs[buckets])
 	}
 	hash := c.hash(value)
-	x.values.insert(hash, b, hash)
+	x.values.insert(hash, b, hash, x.hasher(c))
 	return b
 }
 
@@ -218,7 +223,7 @@ func (x *index) repoint(id uint32, to ref) {
 
 // release frees an empty bucket.
 func (x *index) release(c *clock, b uint32) {
-	x.values.remove(c.hash(x.buckets.at(b).value), b)
+	x.values.remove(c.hash(x.buckets.at(b).value), b, x.hasher(c))
 	x.buckets.set(b, bucket{one: none}, c.epochs[buckets])
 	x.free = append(x.free, b)
 }
@@ -249,7 +254,7 @@ func (x *index) compact(c *clock) {
 			numbers[i] = x.buckets.next()
 			x.buckets.push(b, c.epochs[buckets])
 			hash := c.hash(b.value)
-			x.values.insert(hash, numbers[i], hash)
+			x.values.insert(hash, numbers[i], hash, x.hasher(c))
 		}
 	}
 	for id := range x.single.rows() {
