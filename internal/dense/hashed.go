@@ -38,15 +38,20 @@ func (t *Table[T]) Fetch(hash uint32) {
 	}
 }
 
-// FetchRows asks for the rows of the key with a hash, those of the indexes too. A key of the
-// same hash may be another; nearly always, this is known only once its text has come.
-func (t *Table[T]) FetchRows(hash uint32) {
-	id, _, ok := t.ids.next(hash, hash)
-	if !ok || t.objects.row(id) == nil {
-		return
+// FindToWrite is FindHashedBytes for a key that is about to be written. It asks for the rows of
+// the id, those of the indexes too, before it waits for the key's text; that they are rows of
+// another key with nearly the same hash is rare.
+func (t *Table[T]) FindToWrite(key []byte, hash uint32) (id uint32, ok bool) {
+	if id, ok = t.guess(hash); ok {
+		if k := t.keys.row(id); k != nil {
+			runtime.KeepAlive(t.objects.at(id))
+			for _, x := range t.indexes {
+				runtime.KeepAlive(x.single.at(id).bucket)
+			}
+			if *k == string(key) {
+				return id, true
+			}
+		}
 	}
-	runtime.KeepAlive(t.objects.at(id))
-	for _, x := range t.indexes {
-		runtime.KeepAlive(x.single.at(id).bucket)
-	}
+	return t.FindHashedBytes(key, hash)
 }
