@@ -152,12 +152,15 @@ func (s *Store[T]) identityOfName(namespace, name string) (resourceVersion strin
 type received[T any] struct {
 	key     string // "": that of namespace and name, which has not been looked up
 	hash    uint32 // of the key; 0: not known
-	id      uint32 // where the table has the key, if it is known
+	own     bool   // the object says version and UID itself
 	version string
 	uid     types.UID
 	source  string // of a union; otherwise ""
 	obj     T
-	own     bool // the object says version and UID itself
+
+	// id is where the table has the key, if it is known. It is not beside the hash: both would
+	// be read as one, and that waits until all before the writes is done.
+	id uint32
 
 	namespace, name string
 }
