@@ -42,16 +42,22 @@ func (t *Table[T]) Fetch(hash uint32) {
 // the id, those of the indexes too, before it waits for the key's text; that they are rows of
 // another key with nearly the same hash is rare.
 func (t *Table[T]) FindToWrite(key []byte, hash uint32) (id uint32, ok bool) {
-	if id, ok = t.guess(hash); ok {
-		if k := t.keys.row(id); k != nil {
-			runtime.KeepAlive(t.objects.at(id))
-			for _, x := range t.indexes {
-				runtime.KeepAlive(x.single.at(id).bucket)
-			}
-			if *k == string(key) {
-				return id, true
-			}
+	at := hash - 1
+	if id, ok = t.guess(hash); !ok {
+		id, at, ok = t.ids.next(hash, hash)
+	}
+	for ; ok; id, at, ok = t.ids.next(hash, at+1) {
+		k := t.keys.row(id)
+		if k == nil {
+			continue
+		}
+		runtime.KeepAlive(t.objects.at(id))
+		for _, x := range t.indexes {
+			runtime.KeepAlive(x.single.at(id).bucket)
+		}
+		if *k == string(key) {
+			return id, true
 		}
 	}
-	return t.FindHashedBytes(key, hash)
+	return 0, false
 }
