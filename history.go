@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -109,10 +108,16 @@ func isUnreachable(err error) bool {
 	return !errors.As(err, &status) && isUnanswered(err)
 }
 
-// ordered reports whether a version has an order.
+// ordered reports whether a version has an order: package resourceversion compares positive
+// integers without leading zeros, the shorter ones first. An update that moves no version looks
+// at two of them.
 func ordered(version string) bool {
-	_, err := resourceversion.CompareResourceVersion(version, version)
-	return err == nil
+	for i := range len(version) {
+		if version[i]-'0' > 9 {
+			return false
+		}
+	}
+	return version != "" && version[0] != '0'
 }
 
 // errPeeked ends a list that has shown its first item.

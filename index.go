@@ -33,6 +33,9 @@ func IndexByNamespace[T Object](obj T) ([]string, error) { return []string{obj.G
 
 var errNoIndexFunc = errors.New("informer: no index function")
 
+// indexerList is the indexes of a store.
+type indexerList[T any] []indexer[T]
+
 // indexer is an index of a store.
 type indexer[T any] struct {
 	name   string
@@ -79,8 +82,10 @@ func (s *state[T]) addIndexers(indexers Indexers[T]) error {
 	for name, values := range indexers {
 		x := indexer[T]{name, values}
 		indexes, all = append(indexes, name), append(all, x)
+		one, found := indexerList[T]{x}, make([][]string, 1)
 		table.AddIndex(func(id uint32) []string {
-			return x.of(func() string { return table.Key(id) }, table.Object(id), &failed)
+			one.valuesOf(found, table.Object(id), func() string { return table.Key(id) }, &failed)
+			return found[0]
 		})
 	}
 	s.indexers = all
@@ -91,24 +96,34 @@ func (s *state[T]) addIndexers(indexers Indexers[T]) error {
 	return errors.Join(failed...)
 }
 
-// of returns the values of an object; a failure is added to failed, and leaves it without.
-// The key is asked for in a failure alone.
-func (x indexer[T]) of(key func() string, obj T, failed *[]error) []string {
-	values, err := x.call(key, obj)
-	if err != nil {
-		*failed = append(*failed, &IndexError{Index: x.name, Key: key(), Err: err})
-		return nil
+// valuesOf calls the index functions for one object; a failure is added to failed, and leaves it
+// without values. The key is asked for in a failure alone.
+func (x indexerList[T]) valuesOf(values [][]string, obj T, key func() string, failed *[]error) {
+	for len(values) > 0 {
+		values = x.call(values, obj, key, failed)
 	}
-	return values
 }
 
-func (x indexer[T]) call(key func() string, obj T) (values []string, err error) {
+// call does so for the last of them, as many as values, and returns what a panic leaves to do.
+// One defer serves them all.
+func (x indexerList[T]) call(values [][]string, obj T, key func() string, failed *[]error) (rest [][]string) {
+	fail := func(err error) {
+		rest[0] = nil
+		*failed = append(*failed, &IndexError{Index: x[len(x)-len(rest)].name, Key: key(), Err: err})
+	}
 	defer func() {
 		if v := recover(); v != nil {
-			values, err = nil, &PanicError{Handler: "index function", Key: key(), Value: v, Stack: debug.Stack()}
+			fail(&PanicError{Handler: "index function", Key: key(), Value: v, Stack: debug.Stack()})
+			rest = rest[1:]
 		}
 	}()
-	return x.values(obj)
+	for rest = values; len(rest) > 0; rest = rest[1:] {
+		var err error
+		if rest[0], err = x[len(x)-len(rest)].values(obj); err != nil {
+			fail(err)
+		}
+	}
+	return rest
 }
 
 // scratch is memory that writes use again.
@@ -132,17 +147,10 @@ func (s *state[T]) fillValues(ops []dense.Op[T]) error {
 		op := &ops[i]
 		op.Values = values[i*n : (i+1)*n : (i+1)*n]
 		if !op.Delete {
-			s.valuesOf(op.Values, op.Object, func() string { return op.Key }, &failed)
+			s.indexers.valuesOf(op.Values, op.Object, func() string { return op.Key }, &failed)
 		}
 	}
 	return errors.Join(failed...)
-}
-
-// valuesOf calls the index functions for one object.
-func (s *state[T]) valuesOf(values [][]string, obj T, key func() string, failed *[]error) {
-	for j, x := range s.indexers {
-		values[j] = x.of(key, obj, failed)
-	}
 }
 
 // room returns memory for what n calls of index functions return.

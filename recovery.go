@@ -17,7 +17,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 // This file holds the decisions of recovery: pure functions from what happened to what
@@ -364,6 +363,5 @@ func older(a, b string) bool {
 	if len(a) > len(b) || len(a) == len(b) && a >= b { // nearly always, and this is done for each event
 		return false
 	}
-	order, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && order < 0
+	return ordered(a) && ordered(b)
 }

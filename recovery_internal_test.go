@@ -11,12 +11,14 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 func statusOf(code int32, reason metav1.StatusReason, message string) error {
@@ -226,6 +228,22 @@ func TestOlder(t *testing.T) {
 	} {
 		if got := older(test.a, test.b); got != test.want {
 			t.Errorf("older(%q, %q) = %v", test.a, test.b, got)
+		}
+	}
+}
+
+// Versions are ordered here as package resourceversion orders them.
+func TestOlderAgrees(t *testing.T) {
+	versions := []string{"", "0", "1", "9", "10", "09", "99", "100", "1 ", "+1", "-1", "1.0", "x", "1x", "x1", "9/", "9:", "1\xff", "\u0661", strings.Repeat("9", 30), "1" + strings.Repeat("0", 30)}
+	for _, a := range versions {
+		for _, b := range versions {
+			order, err := resourceversion.CompareResourceVersion(a, b)
+			if got, want := older(a, b), err == nil && order < 0; got != want {
+				t.Errorf("older(%q, %q) = %v, want %v", a, b, got, want)
+			}
+			if got, want := ordered(a) && ordered(b), err == nil; got != want {
+				t.Errorf("%q and %q are ordered: %v, want %v", a, b, got, want)
+			}
 		}
 	}
 }

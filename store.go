@@ -31,7 +31,7 @@ type state[T any] struct {
 	// w serialises writers, over keys, transforms and index functions too. Who holds it
 	// reads what mu guards without mu.
 	w        sync.Mutex
-	indexers []indexer[T] // in the order of the table's indexes
+	indexers indexerList[T] // in the order of the table's indexes
 	scratch  scratch[T]
 	notes    map[string]*dense.Note // of the sources of a union, shared by their objects; nil: none
 

@@ -152,12 +152,15 @@ func (s *Store[T]) identityOfName(namespace, name string) (resourceVersion strin
 type received[T any] struct {
 	key     string // "": that of namespace and name, which has not been looked up
 	hash    uint32 // of the key; 0: not known
-	id      uint32 // where the table has the key, if it is known
+	own     bool   // the object says version and UID itself
 	version string
 	uid     types.UID
 	source  string // of a union; otherwise ""
 	obj     T
-	own     bool // the object says version and UID itself
+
+	// id is where the table has the key, if it is known. It is not beside the hash: both would
+	// be read as one, and that waits until all before the writes is done.
+	id uint32
 
 	namespace, name string
 }
@@ -183,14 +186,11 @@ func (s *state[T]) put(obj T) error {
 	one := [1]dense.Op[T]{{Object: r.obj, Note: s.note(&r)}} // in its place: a copy costs as much as a lock
 	op, failed := &one[0], []error(nil)
 	op.Values = s.scratch.room(len(s.indexers))
-	s.valuesOf(op.Values, r.obj, r.fullKey, &failed)
+	s.indexers.valuesOf(op.Values, r.obj, r.fullKey, &failed)
 	for _, values := range op.Values {
 		if len(values) > 0 {
 			fetch(values[0])
 		}
-	}
-	if r.key == "" {
-		s.table.FetchRows(r.hash)
 	}
 	s.find(&r)
 	op.Key, op.Hash, op.Hint = r.key, r.hash, r.id
@@ -259,7 +259,7 @@ func (s *state[T]) find(r *received[T]) {
 	if r.hash == 0 {
 		s.spell(r)
 	}
-	if id, ok := s.table.FindHashedBytes(s.scratch.key, r.hash); ok {
+	if id, ok := s.table.FindToWrite(s.scratch.key, r.hash); ok {
 		r.key, r.id = s.table.Key(id), id
 	} else {
 		r.key = string(s.scratch.key)

@@ -12,7 +12,7 @@ import (
 // nothing of it. The race detector has a say in this one.
 func TestForkInsertsBesideReaders(t *testing.T) {
 	table, model := newPlanned(3*chunkRows + 100)
-	table.ids.resize(2 * len(model)) // room for what comes
+	table.ids.resize(2*len(model), table.hashOf) // room for what comes
 	known := len(model)
 	for round := range 20 {
 		ops := make([]Op[int], 50)

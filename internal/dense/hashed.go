@@ -34,19 +34,30 @@ func (t *Table[T]) FindHinted(key string, hash, id uint32) (uint32, bool) {
 // Fetch asks for the cell of a hash, so that a look at it later has less to wait for.
 func (t *Table[T]) Fetch(hash uint32) {
 	if cells := t.ids.cells; len(cells) > 0 {
-		runtime.KeepAlive(atomic.LoadUint64(&cells[hash&uint32(len(cells)-1)]))
+		runtime.KeepAlive(atomic.LoadUint32(&cells[hash&uint32(len(cells)-1)]))
 	}
 }
 
-// FetchRows asks for the rows of the key with a hash, those of the indexes too. A key of the
-// same hash may be another; nearly always, this is known only once its text has come.
-func (t *Table[T]) FetchRows(hash uint32) {
-	id, _, ok := t.ids.next(hash, hash)
-	if !ok || t.objects.row(id) == nil {
-		return
+// FindToWrite is FindHashedBytes for a key that is about to be written. It asks for the rows of
+// the id, those of the indexes too, before it waits for the key's text; that they are rows of
+// another key with nearly the same hash is rare.
+func (t *Table[T]) FindToWrite(key []byte, hash uint32) (id uint32, ok bool) {
+	at := hash - 1
+	if id, ok = t.guess(hash); !ok {
+		id, at, ok = t.ids.next(hash, hash)
 	}
-	runtime.KeepAlive(t.objects.at(id))
-	for _, x := range t.indexes {
-		runtime.KeepAlive(x.single.at(id).bucket)
+	for ; ok; id, at, ok = t.ids.next(hash, at+1) {
+		k := t.keys.row(id)
+		if k == nil {
+			continue
+		}
+		runtime.KeepAlive(t.objects.at(id))
+		for _, x := range t.indexes {
+			runtime.KeepAlive(x.single.at(id).bucket)
+		}
+		if *k == string(key) {
+			return id, true
+		}
 	}
+	return 0, false
 }

@@ -48,6 +48,11 @@ func (x *index) find(c *clock, value string) (uint32, bool) {
 	return none, false
 }
 
+// hasher returns a function for the hash of the value of a bucket.
+func (x *index) hasher(c *clock) hasher {
+	return func(b uint32) uint32 { return c.hash(*x.value(b)) }
+}
+
 // file files the object under the values and under no others. The id is known, or the next.
 func (x *index) file(c *clock, id uint32, values []string) {
 	isNew := id == x.single.next()
@@ -59,8 +64,7 @@ func (x *index) file(c *clock, id uint32, values []string) {
 	if isNew {
 		x.single.push(ref{bucket: none}, 0)
 	}
-	var buf [1]ref
-	if x.filed(x.of(id, &buf), values) {
+	if x.filed(id, values) {
 		return
 	}
 	x.unfile(c, id)
@@ -94,17 +98,21 @@ func (x *index) of(id uint32, buf *[1]ref) []ref {
 	return buf[:]
 }
 
-// filed reports whether the refs are those of the values.
-func (x *index) filed(refs []ref, values []string) bool {
-	if len(refs) != len(values) {
-		return false
+// filed reports whether an object is filed under the values, in their order.
+func (x *index) filed(id uint32, values []string) bool {
+	r := x.single.at(id)
+	switch r.bucket {
+	case none:
+		return len(values) == 0
+	case many:
+		return slices.EqualFunc(x.many[id], values, func(r ref, value string) bool { return *x.value(r.bucket) == value })
 	}
-	for i, r := range refs {
-		if x.buckets.at(r.bucket).value != values[i] {
-			return false
-		}
-	}
-	return true
+	return len(values) == 1 && *x.value(r.bucket) == values[0]
+}
+
+// value returns the value of a bucket, to be read.
+func (x *index) value(b uint32) *string {
+	return &x.buckets.chunks[b>>chunkBits].items[b&chunkMask].value
 }
 
 // unfile takes the object out of its buckets.
@@ -160,7 +168,7 @@ func (x *index) bucketFor(c *clock, value string) uint32 {
 		x.buckets.push(empty, c.epochs[buckets])
 	}
 	hash := c.hash(value)
-	x.values.insert(hash, b, hash)
+	x.values.insert(hash, b, hash, x.hasher(c))
 	return b
 }
 
@@ -218,7 +226,7 @@ func (x *index) repoint(id uint32, to ref) {
 
 // release frees an empty bucket.
 func (x *index) release(c *clock, b uint32) {
-	x.values.remove(c.hash(x.buckets.at(b).value), b)
+	x.values.remove(c.hash(*x.value(b)), b, x.hasher(c))
 	x.buckets.set(b, bucket{one: none}, c.epochs[buckets])
 	x.free = append(x.free, b)
 }
@@ -249,7 +257,7 @@ func (x *index) compact(c *clock) {
 			numbers[i] = x.buckets.next()
 			x.buckets.push(b, c.epochs[buckets])
 			hash := c.hash(b.value)
-			x.values.insert(hash, numbers[i], hash)
+			x.values.insert(hash, numbers[i], hash, x.hasher(c))
 		}
 	}
 	for id := range x.single.rows() {

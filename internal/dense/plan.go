@@ -61,8 +61,7 @@ func (t *Table[T]) swaps(op *Op[T]) bool {
 		return false
 	}
 	for i, x := range t.indexes {
-		var buf [1]ref
-		if !x.filed(x.of(op.Hint, &buf), op.Values[i]) {
+		if !x.filed(op.Hint, op.Values[i]) {
 			return false
 		}
 	}

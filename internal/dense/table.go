@@ -87,8 +87,7 @@ func (t *Table[T]) Len() int { return t.objects.len() }
 func (t *Table[T]) Find(key string) (id uint32, ok bool) { return t.find(key, t.hash(key)) }
 
 func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
-	x := t.guess(hash)
-	if id = uint32(x) - 1; x != 0 && uint32(x>>32) == hash && t.hasKey(id, key) {
+	if id, ok = t.guess(hash); ok && t.hasKey(id, key) {
 		return id, true
 	}
 	id, _, ok = t.probe(key, hash)
@@ -98,12 +97,13 @@ func (t *Table[T]) find(key string, hash uint32) (id uint32, ok bool) {
 // probe is find, and says where the search has ended: for a new key, at an empty cell.
 func (t *Table[T]) probe(key string, hash uint32) (id, at uint32, ok bool) {
 	cells := t.ids.cells
+	mask := uint32(len(cells) - 1)
 	for at = hash; len(cells) > 0; at++ {
-		x := atomic.LoadUint64(&cells[at&uint32(len(cells)-1)])
-		if id = uint32(x) - 1; x == 0 {
+		x := atomic.LoadUint32(&cells[at&uint32(len(cells)-1)])
+		if x == 0 {
 			break
 		}
-		if uint32(x>>32) == hash && t.hasKey(id, key) {
+		if id = x&mask - 1; (x^hash)&^mask == 0 && t.hasKey(id, key) {
 			return id, at, true
 		}
 	}
@@ -116,37 +116,42 @@ func (t *Table[T]) hasKey(id uint32, key string) bool {
 	return k != nil && *k == key
 }
 
-// guess returns the cell that most likely is that of a hash: of the first two, one with the
-// hash. Which it is must not be a branch, since the processor would take the wrong one for
-// every third key, and wait for the row of another key before it notices.
-func (t *Table[T]) guess(hash uint32) uint64 {
+// guess returns the id of the cell that most likely is that of a hash: of the first two, one
+// with the hash. Which it is must not be a branch, since the processor would take the wrong one
+// for every third key, and wait for the row of another key before it notices.
+func (t *Table[T]) guess(hash uint32) (id uint32, ok bool) {
 	cells := t.ids.cells
 	if len(cells) == 0 {
-		return 0
+		return 0, false
 	}
 	mask := uint32(len(cells) - 1)
-	first, second := atomic.LoadUint64(&cells[hash&mask]), atomic.LoadUint64(&cells[(hash+1)&mask])
-	differs := uint64(uint32(first>>32) ^ hash)
-	isFirst := uint64(int64(differs-1) >> 63) // all bits, or none
-	return first&isFirst | second&^isFirst
+	first, second := atomic.LoadUint32(&cells[hash&mask]), atomic.LoadUint32(&cells[(hash+1)&mask])
+	differs := int64((first ^ hash) &^ mask)
+	isFirst := uint32((differs - 1) >> 63) // all bits, or none
+	x := first&isFirst | second&^isFirst
+	return x&mask - 1, x != 0 && (x^hash)&^mask == 0
 }
 
 // FindHashedBytes is FindHashed for a key that is not worth a string yet.
 func (t *Table[T]) FindHashedBytes(key []byte, hash uint32) (id uint32, ok bool) {
 	cells := t.ids.cells
+	mask := uint32(len(cells) - 1)
 	for at := hash; len(cells) > 0; at++ {
-		x := atomic.LoadUint64(&cells[at&uint32(len(cells)-1)])
-		if id = uint32(x) - 1; x == 0 {
+		x := atomic.LoadUint32(&cells[at&uint32(len(cells)-1)])
+		if x == 0 {
 			break
 		}
-		if uint32(x>>32) == hash {
-			if k := t.keys.row(id); k != nil && *k == string(key) {
-				return id, true
+		if (x^hash)&^mask == 0 {
+			if k := t.keys.row(x&mask - 1); k != nil && *k == string(key) {
+				return x&mask - 1, true
 			}
 		}
 	}
 	return 0, false
 }
+
+// hashOf returns the hash of the key of an id.
+func (t *Table[T]) hashOf(id uint32) uint32 { return t.hash(t.keys.at(id)) }
 
 // IDs yields all ids; there may be no write meanwhile.
 func (t *Table[T]) IDs() iter.Seq[uint32] { return t.keys.rows() }
@@ -215,7 +220,7 @@ func (t *Table[T]) idFor(key string, hash uint32) uint32 {
 	id, at, ok := t.probe(key, hash)
 	if !ok {
 		id = t.keys.next()
-		t.ids.insert(hash, id, at)
+		t.ids.insert(hash, id, at, t.hashOf)
 		t.keys.push(key, t.epochs[keys])
 	}
 	return id
@@ -243,7 +248,7 @@ func (t *Table[T]) delete(key string) {
 		x.unfile(&t.clock, id)
 		x.remove(&t.clock, id)
 	}
-	t.ids.remove(hash, id)
+	t.ids.remove(hash, id, t.hashOf)
 	last := t.objects.last()
 	if id != last {
 		moved := t.keys.at(last)
@@ -303,7 +308,7 @@ func (t *Table[T]) Renew(n int) *Table[T] {
 	for part := range f.epochs {
 		f.epochs[part]++
 	}
-	f.ids.resize(n)
+	f.ids.resize(n, f.hashOf)
 	for i := range f.indexes {
 		f.indexes[i] = newIndex()
 	}
@@ -328,14 +333,14 @@ func (t *Table[T]) NeedsRoom(ops []Op[T]) bool {
 // make their room as they go, since most of what they put may be known.
 func (t *Table[T]) MakeRoom(ops []Op[T]) {
 	if t.ids.cramped(len(ops)) || t.ids.tooLarge() {
-		t.ids.resize(t.ids.n + len(ops))
+		t.ids.resize(t.ids.n+len(ops), t.hashOf)
 	}
 	for i, x := range t.indexes {
 		if x.wasteful() {
 			x.compact(&t.clock)
 		}
 		if n := countValues(ops, i); x.values.cramped(n) {
-			x.values.resize(x.values.n + n)
+			x.values.resize(x.values.n+n, x.hasher(&t.clock))
 		}
 	}
 }

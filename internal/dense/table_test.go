@@ -216,6 +216,9 @@ func TestFindAmongEqualHashes(t *testing.T) {
 			if other, found := table.FindHashedBytes([]byte(key), hash); found != ok || other != id {
 				t.Errorf("%s: %d, %v as a string, %d, %v as bytes", key, id, ok, other, found)
 			}
+			if other, found := table.FindToWrite([]byte(key), hash); found != ok || other != id {
+				t.Errorf("%s: %d, %v to be read, %d, %v to be written", key, id, ok, other, found)
+			}
 			if !ok {
 				return -1
 			}
