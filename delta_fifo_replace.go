@@ -129,10 +129,6 @@ func (r *fifoReplacement[T]) Put(obj T) error {
 		return err
 	}
 	item := stagedItem[T]{key: d.Key, object: d.Object, version: d.ResourceVersion, uid: d.UID}
-	if r.f.places != nil { // the store has our hashes, and looks at an object no more if we did
-		version, uid := identity(d.Object, nil)
-		item.own = version == d.ResourceVersion && uid == d.UID
-	}
 	base, err := r.look(&item)
 	if err != nil {
 		return err

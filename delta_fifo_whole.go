@@ -55,7 +55,7 @@ func (r *fifoReplacement[T]) takeApart() {
 	}
 	for id := range table.IDs() {
 		obj, note := table.Object(id), table.Note(id)
-		item := stagedItem[T]{key: table.Key(id), object: obj, own: note == nil, verdict: itemChanged, changes: r.began}
+		item := stagedItem[T]{key: table.Key(id), object: obj, verdict: itemChanged, changes: r.began}
 		item.version, item.uid = identity(obj, note)
 		r.items.put(item)
 	}

@@ -204,8 +204,8 @@ func TestFirstListMemory(t *testing.T) {
 	fifoCheck(t, s.applyBatch(b))
 	f.batchDone()
 	runtime.ReadMemStats(&after)
-	if perItem := (after.TotalAlloc - before.TotalAlloc) / n; perItem > 400 {
-		t.Errorf("%d bytes an item were allocated, want 400 at most", perItem)
+	if perItem := (after.TotalAlloc - before.TotalAlloc) / n; perItem > 250 {
+		t.Errorf("%d bytes an item were allocated, want 250 at most", perItem)
 	} else {
 		t.Logf("%d bytes an item", perItem)
 	}
