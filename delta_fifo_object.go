@@ -123,13 +123,13 @@ func (f *DeltaFIFO[T]) newestLocked(key string) newestState[T] {
 	if deltas == nil {
 		deltas = f.flights[key].deltas
 	}
-	if deltas == nil && f.whole != nil {
+	if deltas == nil {
 		deltas = f.whole.get(key)
 	}
 	if deltas == nil && f.taken != nil {
 		deltas = f.taken.get(key)
 	}
-	if deltas == nil && f.wholeTaken != nil {
+	if deltas == nil {
 		deltas = f.wholeTaken.get(key)
 	}
 	if deltas != nil {

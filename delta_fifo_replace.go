@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/informerkit/informer/internal/dense"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -40,7 +42,9 @@ func (f *DeltaFIFO[T]) beginRescoped(ctx context.Context, scope *rescope) (Repla
 	if err != nil {
 		return nil, err
 	}
-	r.scope = scope
+	if r.scope = scope; scope != nil {
+		r.whole = nil
+	}
 	return r, nil
 }
 
@@ -56,8 +60,8 @@ func (f *DeltaFIFO[T]) beginReplace(ctx context.Context, cause Cause) (*fifoRepl
 		return nil, context.Cause(ctx)
 	}
 	r := &fifoReplacement[T]{f: f, ctx: ctx, cause: cause, items: f.newItemsLocked(), began: f.changes}
-	n, ok := f.knownLocked()
-	r.blank = ok && n == 0 && f.restedLocked()
+	r.blank = f.restedLocked() && f.knownLocked() == 0
+	r.beginWholeLocked()
 	return r, nil
 }
 
@@ -65,21 +69,20 @@ func (f *DeltaFIFO[T]) beginReplace(ctx context.Context, cause Cause) (*fifoRepl
 func (f *DeltaFIFO[T]) newItemsLocked() stagedItems[T] {
 	items := stagedItems[T]{seed: f.seed}
 	if !f.union {
-		items.expect, _ = f.knownLocked()
+		items.expect = f.knownLocked()
 	}
 	return items
 }
 
-// knownLocked returns the number of known objects, if they say it.
-func (f *DeltaFIFO[T]) knownLocked() (n int, ok bool) {
+// knownLocked returns the number of known objects.
+func (f *DeltaFIFO[T]) knownLocked() int {
 	if f.known == nil {
-		return 0, true
+		return 0
 	}
-	known, ok := f.known.(interface{ Len() int })
-	if !ok {
-		return 0, false
+	if known, ok := f.known.(interface{ Len() int }); ok {
+		return known.Len()
 	}
-	return known.Len(), true
+	return len(f.known.Keys())
 }
 
 // Replace is BeginReplace, Put for each item, Commit.
@@ -103,8 +106,9 @@ type fifoReplacement[T any] struct {
 	f     *DeltaFIFO[T]
 	ctx   context.Context // of BeginReplace, for the Bookmark at the end
 	cause Cause
-	from  *feed[T] // source of a union; nil: the only one
-	scope *rescope // the list is of another part of the collection; nil: it is not
+	from  *feed[T]        // source of a union; nil: the only one
+	scope *rescope        // the list is of another part of the collection; nil: it is not
+	whole *dense.Table[T] // a first list, instead of items; nil: none, or not any more
 	items stagedItems[T]
 	blank bool   // when it began nothing was queued or known
 	began uint64 // changes of the queue at that time
@@ -121,11 +125,10 @@ func (r *fifoReplacement[T]) Put(obj T) error {
 	if err != nil {
 		return err
 	}
-	item := stagedItem[T]{key: d.Key, object: d.Object, version: d.ResourceVersion, uid: d.UID}
-	if r.f.places != nil { // the store has our hashes, and looks at an object no more if we did
-		version, uid := identity(d.Object, nil)
-		item.own = version == d.ResourceVersion && uid == d.UID
+	if done, err := r.putWhole(&d); done || err != nil {
+		return err
 	}
+	item := stagedItem[T]{key: d.Key, object: d.Object, version: d.ResourceVersion, uid: d.UID}
 	base, err := r.look(&item)
 	if err != nil {
 		return err
@@ -170,6 +173,7 @@ func (r *fifoReplacement[T]) Remove(obj T) error {
 		return err
 	}
 	r.from.claim(&d)
+	r.takeApart()
 	if r.items.holds(d.Key) {
 		r.items.put(stagedItem[T]{key: d.Key})
 	}
@@ -178,6 +182,7 @@ func (r *fifoReplacement[T]) Remove(obj T) error {
 
 func (r *fifoReplacement[T]) Keep(obj metav1.Object) {
 	if key := r.keptKey(obj); key != "" && !r.ended {
+		r.takeApart()
 		r.items.keep(key)
 	}
 }
@@ -203,7 +208,7 @@ func (r *fifoReplacement[T]) prefix() string {
 
 func (r *fifoReplacement[T]) Abort() { r.end() }
 
-func (r *fifoReplacement[T]) end() { r.ended, r.items = true, stagedItems[T]{} }
+func (r *fifoReplacement[T]) end() { r.ended, r.whole, r.items = true, nil, stagedItems[T]{} }
 
 // commitRounds bounds how often Commit compares again because somebody else wrote
 // meanwhile. What is still open then counts as changed, which is never wrong.
@@ -214,6 +219,9 @@ func (r *fifoReplacement[T]) Commit(resourceVersion string) error {
 		return errReplacementEnded
 	}
 	defer r.end()
+	if done, err := r.commitWhole(resourceVersion); done || err != nil {
+		return err
+	}
 	f := r.f
 	for round := 0; ; round++ {
 		f.mu.Lock()
@@ -235,7 +243,7 @@ func (r *fifoReplacement[T]) Commit(resourceVersion string) error {
 	if r.from != nil {
 		return r.from.endCommit(r, resourceVersion)
 	}
-	r.queueLocked(resourceVersion)
+	r.queueLocked()
 	return f.endWrite(r.ctx, resourceVersion)
 }
 
@@ -270,23 +278,12 @@ func (r *fifoReplacement[T]) reviewLocked() []stagedDoubt[T] {
 	return doubts
 }
 
-func (r *fifoReplacement[T]) queueLocked(version string) {
+func (r *fifoReplacement[T]) queueLocked() {
 	f := r.f
 	gone := r.goneLocked()
 	first := f.firstReplace == 0
 	f.position++
-	if r.takesWholeLocked(len(gone)) {
-		r.queueWholeLocked(version)
-	} else {
-		r.queueEachLocked(gone, first)
-	}
-	if first {
-		f.firstReplace = f.position
-	}
-}
-
-func (r *fifoReplacement[T]) queueEachLocked(gone []Delta[T], first bool) {
-	r.f.queue.grow(r.items.changed() + len(gone))
+	f.queue.grow(r.items.changed() + len(gone))
 	for i := range r.items.n {
 		if item := r.items.at(i); item.verdict == itemChanged {
 			r.pushLocked(r.replaced(item, first))
@@ -294,6 +291,9 @@ func (r *fifoReplacement[T]) queueEachLocked(gone []Delta[T], first bool) {
 	}
 	for i := range gone {
 		r.pushLocked(r.gone(&gone[i], first))
+	}
+	if first {
+		f.firstReplace = f.position
 	}
 }
 
@@ -365,11 +365,8 @@ func (r *fifoReplacement[T]) goneLocked() []Delta[T] {
 	if f.taken != nil {
 		f.taken.eachKey(consider)
 	}
-	for _, whole := range []*wholeList[T]{f.whole, f.wholeTaken} {
-		for i := range whole.len() {
-			consider(whole.items.at(i).key)
-		}
-	}
+	f.whole.keys(consider)
+	f.wholeTaken.keys(consider)
 	for _, key := range r.knownKeys() {
 		consider(key)
 	}

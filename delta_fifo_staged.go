@@ -29,8 +29,6 @@ type stagedItem[T any] struct {
 	uid     types.UID
 	verdict stagedVerdict
 	firm    bool   // itemSame: by the known objects, or in Commit
-	own     bool   // the object says version and UID itself
-	hash    uint32 // of the key
 	changes uint64 // of the queue, when the verdict was given
 }
 
@@ -85,14 +83,6 @@ func (s *stagedItems[T]) key(number uint32) string {
 	return s.at(int(number)).key
 }
 
-// get returns the item of a key, nil if there is none, or the key alone.
-func (s *stagedItems[T]) get(key string) *stagedItem[T] {
-	if number, ok := s.find(key, s.hash(key)); ok && number&keptOnly == 0 {
-		return s.at(int(number))
-	}
-	return nil
-}
-
 // holds reports whether the list has the key.
 func (s *stagedItems[T]) holds(key string) bool {
 	number, ok := s.find(key, s.hash(key))
@@ -101,13 +91,13 @@ func (s *stagedItems[T]) holds(key string) bool {
 
 // put stages an item in the place of what was staged with its key.
 func (s *stagedItems[T]) put(item stagedItem[T]) {
-	item.hash = s.hash(item.key)
-	number, ok := s.find(item.key, item.hash)
+	hash := s.hash(item.key)
+	number, ok := s.find(item.key, hash)
 	switch next := uint32(s.n); {
 	case !ok:
-		s.file(item.hash, next)
+		s.file(hash, next)
 	case number&keptOnly != 0:
-		s.index.renumber(item.hash, number, next)
+		s.index.renumber(hash, number, next)
 	default:
 		*s.at(int(number)) = item
 		return
@@ -124,7 +114,7 @@ func (s *stagedItems[T]) keep(key string) {
 		s.file(hash, uint32(s.kept.n)|keptOnly)
 		s.kept.add(key)
 	case number&keptOnly == 0:
-		*s.at(int(number)) = stagedItem[T]{key: key, hash: hash, verdict: itemKept}
+		*s.at(int(number)) = stagedItem[T]{key: key, verdict: itemKept}
 	}
 }
 

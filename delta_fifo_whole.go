@@ -2,38 +2,91 @@
 
 package informer
 
-// wholeList is a first list that is queued as it was staged. Deltas of each of its items, by
-// key, would be three times the memory of the staging, all of it garbage a moment later: on a
-// heap that grows to its final size just then, the collector's goal doubles it.
+import "github.com/informerkit/informer/internal/dense"
+
+// wholeList is a first list, in the table that the store takes over: what is put into the list
+// is looked up, hashed and copied once. Items and deltas beside the table would be all garbage
+// a moment later, on a heap that grows to its final size just then.
 //
 // It goes to the consumer as a batch of its own, before what is queued after it.
 type wholeList[T any] struct {
-	items    stagedItems[T]
-	position uint64 // of its Commit
-	version  string // that the queue had reached with it
+	table    *dense.Table[T] // without indexes
+	position uint64          // of its Commit
+	version  string          // that the queue had reached with it
 }
 
 // wholeFrom is from which length on a list is worth it.
 const wholeFrom = 1024
 
-// takesWholeLocked reports whether a list can be queued as it was staged: it is the first, all
-// of it is new, and nothing else is queued.
-func (r *fifoReplacement[T]) takesWholeLocked(gone int) bool {
+// beginWholeLocked has a list collected in a table if it may be queued so: it is the first, and
+// nothing is queued or known.
+func (r *fifoReplacement[T]) beginWholeLocked() {
 	f := r.f
-	return f.batching && f.firstReplace == 0 && f.whole == nil && f.queue.len() == 0 &&
-		r.from == nil && r.scope == nil && r.cause == "" &&
-		gone == 0 && r.items.kept.n == 0 && r.items.n >= f.wholeFrom && r.items.changed() == r.items.n
+	if r.blank && f.batching && f.firstReplace == 0 && !f.union && r.cause == "" {
+		r.whole = dense.NewSeeded[T](f.seed)
+	}
 }
 
-// queueWholeLocked queues a list as it was staged.
-func (r *fifoReplacement[T]) queueWholeLocked(version string) {
-	f := r.f
-	if version == "" {
-		version = f.written
+// putWhole puts an item into the table, if there is one. If the list cannot be queued whole any
+// more, the table is taken apart.
+func (r *fifoReplacement[T]) putWhole(d *Delta[T]) (done bool, err error) {
+	if r.whole == nil {
+		return false, nil
 	}
-	f.whole = &wholeList[T]{items: r.items, position: f.position, version: version}
-	f.changes += uint64(r.items.n)
-	f.created = f.position
+	r.f.mu.Lock()
+	closed, blank := r.closedLocked(), r.f.changes == r.began
+	r.f.mu.Unlock()
+	switch {
+	case closed:
+		return false, ErrClosed
+	case !blank:
+		r.takeApart()
+		return false, nil
+	}
+	r.whole.Put(d.Key, d.Object, noteOf(d.Object, d.ResourceVersion, d.UID))
+	return true, nil
+}
+
+// takeApart stages what is in the table, if there is one.
+func (r *fifoReplacement[T]) takeApart() {
+	table := r.whole
+	if r.whole = nil; table == nil {
+		return
+	}
+	for id := range table.IDs() {
+		obj, note := table.Object(id), table.Note(id)
+		item := stagedItem[T]{key: table.Key(id), object: obj, verdict: itemChanged, changes: r.began}
+		item.version, item.uid = identity(obj, note)
+		r.items.put(item)
+	}
+}
+
+// commitWhole is Commit of a list that is in a table and can be queued so; done reports whether
+// it was. Another one is taken apart.
+func (r *fifoReplacement[T]) commitWhole(version string) (done bool, err error) {
+	f := r.f
+	if r.whole == nil {
+		return false, nil
+	}
+	f.mu.Lock()
+	switch {
+	case r.closedLocked():
+		f.mu.Unlock()
+		return false, ErrClosed
+	case f.changes != r.began || f.firstReplace != 0 || r.whole.Len() < f.wholeFrom || f.knownLocked() != 0:
+		f.mu.Unlock()
+		r.takeApart()
+		return false, nil
+	}
+	f.position++
+	whole := &wholeList[T]{table: r.whole, position: f.position, version: version}
+	if version == "" {
+		whole.version = f.written
+	}
+	f.whole = whole
+	f.changes += uint64(whole.len())
+	f.created, f.firstReplace = f.position, f.position
+	return true, f.endWrite(r.ctx, version)
 }
 
 // takeWholeLocked is takeBatchLocked for a list that is queued as it was staged.
@@ -54,24 +107,38 @@ func (w *wholeList[T]) len() int {
 	if w == nil {
 		return 0
 	}
-	return w.items.n
+	return w.table.Len()
 }
 
 // get returns the delta of a key, nil if there is none.
 func (w *wholeList[T]) get(key string) Deltas[T] {
-	item := w.items.get(key)
-	if item == nil {
+	if w == nil {
 		return nil
 	}
-	return Deltas[T]{item.delta()}
+	id, ok := w.table.Find(key)
+	if !ok {
+		return nil
+	}
+	return Deltas[T]{w.delta(id)}
 }
 
-// delta is that of an item of a first list.
-func (i *stagedItem[T]) delta() Delta[T] {
+// delta is that of an object of a first list.
+func (w *wholeList[T]) delta(id uint32) Delta[T] {
+	key, obj, note := w.table.Key(id), w.table.Object(id), w.table.Note(id)
+	version, uid := identity(obj, note)
 	return Delta[T]{
-		Type: DeltaReplaced, Key: i.key, Object: i.object,
-		ResourceVersion: i.version, UID: i.uid, Cause: CauseInitial,
-		own: i.own, hash: i.hash,
+		Type: DeltaReplaced, Key: key, Object: obj, ResourceVersion: version, UID: uid,
+		Cause: CauseInitial, own: note == nil, hash: w.table.Hash(key),
+	}
+}
+
+// keys yields the keys.
+func (w *wholeList[T]) keys(yield func(key string)) {
+	if w == nil {
+		return
+	}
+	for id := range w.table.IDs() {
+		yield(w.table.Key(id))
 	}
 }
 
@@ -81,8 +148,8 @@ func (w *wholeList[T]) all(yield func(deltas Deltas[T]) bool) {
 		return
 	}
 	var one [1]Delta[T]
-	for i := range w.items.n {
-		if one[0] = w.items.at(i).delta(); !yield(one[:]) {
+	for id := range w.table.IDs() {
+		if one[0] = w.delta(id); !yield(one[:]) {
 			return
 		}
 	}

@@ -93,9 +93,10 @@ func TestNoWholeList(t *testing.T) {
 	}
 }
 
-// fillOf is a batch with a first list of n objects.
-func fillOf(t *testing.T, n int) batch[fifoMeta] {
-	f := newWholeFIFO(newFIFOMap())
+// fillOf is a batch with a first list of n objects for a store that is empty.
+func fillOf(t *testing.T, s *Store[fifoMeta], n int) batch[fifoMeta] {
+	f := NewDeltaFIFO(DeltaFIFOOptions[fifoMeta]{KnownObjects: s})
+	f.batching, f.wholeFrom = true, 2
 	var items []fifoMeta
 	for i := range n {
 		obj := fifoNamed(fmt.Sprint("n", i), fmt.Sprint(i+1))
@@ -105,11 +106,14 @@ func fillOf(t *testing.T, n int) batch[fifoMeta] {
 	fifoCheck(t, f.Replace(t.Context(), items, "9"))
 	b, err := f.takeBatch(t.Context())
 	fifoCheck(t, err)
+	if !s.s.canFill(b) {
+		t.Fatal("the list cannot be taken over")
+	}
 	return b
 }
 
 func TestFill(t *testing.T) {
-	const n = 3*fillChunk + 5
+	const n = 773
 	byNamespace := func(obj fifoMeta) ([]string, error) {
 		if obj.Name == "n300" {
 			return nil, errors.New("odd")
@@ -118,7 +122,7 @@ func TestFill(t *testing.T) {
 	}
 	s := NewStore(StoreOptions[fifoMeta]{Indexers: Indexers[fifoMeta]{"ns": byNamespace}})
 	before := s.View().All()
-	err := s.applyBatch(fillOf(t, n))
+	err := s.applyBatch(fillOf(t, s, n))
 	if index, ok := errors.AsType[*IndexError](err); !ok || index.Key != "ns6/n300" {
 		t.Errorf("the index function's error: %v", err)
 	}
@@ -144,23 +148,26 @@ func TestFill(t *testing.T) {
 // A store that was filled by hand gets the list on top, as of one moment.
 func TestFillSeeded(t *testing.T) {
 	s := NewStore(StoreOptions[fifoMeta]{})
+	b := fillOf(t, s, 1500)
 	fifoCheck(t, s.Add(t.Context(), fifoNamed("mine", "1")))
-	fifoCheck(t, s.applyBatch(fillOf(t, 1500)))
+	fifoCheck(t, s.applyBatch(b))
 	if _, ok := s.Get("mine"); !ok || s.Len() != 1501 {
 		t.Errorf("%d objects", s.Len())
 	}
+	fifoCheck(t, s.s.table.Check())
 }
 
 // An index function that ends its goroutine leaves nothing of the list.
 func TestFillEnded(t *testing.T) {
+	const n = 700
 	calls := 0
 	s := NewStore(StoreOptions[fifoMeta]{Indexers: Indexers[fifoMeta]{"odd": func(obj fifoMeta) ([]string, error) {
-		if calls++; calls == 2*fillChunk {
+		if calls++; calls == 500 {
 			runtime.Goexit()
 		}
 		return []string{obj.Namespace}, nil
 	}}})
-	b, over := fillOf(t, 3*fillChunk), make(chan struct{})
+	b, over := fillOf(t, s, n), make(chan struct{})
 	go func() {
 		defer close(over)
 		_ = s.applyBatch(b)
@@ -169,7 +176,7 @@ func TestFillEnded(t *testing.T) {
 	if s.Len() != 0 || s.ResourceVersion() != "" {
 		t.Errorf("%d objects at version %q", s.Len(), s.ResourceVersion())
 	}
-	if err := s.applyBatch(b); err != nil || s.Len() != 3*fillChunk {
+	if err := s.applyBatch(b); err != nil || s.Len() != n {
 		t.Errorf("the second time: %d objects, %v", s.Len(), err)
 	}
 	if err := s.s.table.Check(); err != nil {
@@ -197,9 +204,76 @@ func TestFirstListMemory(t *testing.T) {
 	fifoCheck(t, s.applyBatch(b))
 	f.batchDone()
 	runtime.ReadMemStats(&after)
-	if perItem := (after.TotalAlloc - before.TotalAlloc) / n; perItem > 400 {
-		t.Errorf("%d bytes an item were allocated, want 400 at most", perItem)
+	if perItem := (after.TotalAlloc - before.TotalAlloc) / n; perItem > 250 {
+		t.Errorf("%d bytes an item were allocated, want 250 at most", perItem)
 	} else {
 		t.Logf("%d bytes an item", perItem)
+	}
+}
+
+// A list that is no longer all there is, or holds more than objects, is queued item by item:
+// each once, as it came last, in order of first arrival.
+func TestWholeListTakenApart(t *testing.T) {
+	ctx := t.Context()
+	for name, c := range map[string]struct {
+		meanwhile func(f *DeltaFIFO[fifoMeta], r Replacement[fifoMeta]) error
+		want      string
+	}{
+		"nothing":  {func(*DeltaFIFO[fifoMeta], Replacement[fifoMeta]) error { return nil }, "whole"},
+		"bookmark": {func(f *DeltaFIFO[fifoMeta], _ Replacement[fifoMeta]) error { return f.Bookmark(ctx, "4") }, "whole"},
+		"event": {
+			func(f *DeltaFIFO[fifoMeta], _ Replacement[fifoMeta]) error { return f.Add(ctx, fifoNamed("e", "4")) },
+			"e: Added Deleted, a: Replaced, b: Replaced, c: Replaced; version 5; synced",
+		},
+		"removed": {
+			func(_ *DeltaFIFO[fifoMeta], r Replacement[fifoMeta]) error { return r.Remove(fifoNamed("a", "4")) },
+			"b: Replaced, c: Replaced; version 5; synced",
+		},
+		"kept": {
+			func(_ *DeltaFIFO[fifoMeta], r Replacement[fifoMeta]) error { r.Keep(fifoNamed("b", "4")); return nil },
+			"a: Replaced, c: Replaced; version 5; synced",
+		},
+		"removed, and back": {
+			func(_ *DeltaFIFO[fifoMeta], r Replacement[fifoMeta]) error {
+				return errors.Join(r.Remove(fifoNamed("a", "4")), r.Put(fifoNamed("a", "5")))
+			},
+			"a: Replaced, b: Replaced, c: Replaced; version 5; synced",
+		},
+	} {
+		f := newWholeFIFO(newFIFOMap())
+		r, err := f.BeginReplace(ctx)
+		fifoCheck(t, err)
+		for _, obj := range []fifoMeta{fifoNamed("a", "1"), fifoNamed("b", "1"), fifoNamed("a", "2")} {
+			fifoCheck(t, r.Put(obj))
+		}
+		fifoCheck(t, c.meanwhile(f, r))
+		fifoCheck(t, r.Put(fifoNamed("c", "3")))
+		fifoCheck(t, r.Commit("5"))
+		if whole := f.whole != nil; whole != (c.want == "whole") {
+			t.Errorf("%s: queued whole: %v", name, whole)
+		}
+		if c.want == "whole" {
+			c.want = "a: Replaced, b: Replaced, c: Replaced; version 5; synced"
+		}
+		if version, _, ok := f.Identity(fifoNamed("a", "")); ok && version == "1" {
+			t.Errorf("%s: a is as it came first", name)
+		}
+		fifoTake(t, f, c.want)
+		f.batchDone()
+	}
+}
+
+// A list whose queue is closed meanwhile fails as every other.
+func TestWholeListClosed(t *testing.T) {
+	f := newWholeFIFO(newFIFOMap())
+	r, err := f.BeginReplace(t.Context())
+	fifoCheck(t, err)
+	fifoCheck(t, r.Put(fifoNamed("a", "1")))
+	f.Close()
+	if err := r.Put(fifoNamed("b", "1")); err != ErrClosed {
+		t.Errorf("Put: %v", err)
+	}
+	if err := r.Commit("1"); err != ErrClosed || f.whole != nil {
+		t.Errorf("Commit: %v", err)
 	}
 }

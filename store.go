@@ -321,14 +321,15 @@ func (v view[T]) internKey(namespace, name string) string {
 	var buf [256]byte
 	text := appendKey(buf[:0], namespace, name)
 	s, key := v.s, ""
-	hash := uint32(maphash.Bytes(s.seed, text)) // the table's, as in Get
 	s.mu.RLock()
-	id, ok := s.table.FindHashedBytes(text, hash)
-	if ok {
-		key = s.table.Key(id)
+	if s.table.Len() > 0 { // in a first list there is nothing to look up
+		hash := uint32(maphash.Bytes(s.seed, text)) // the table's, as in Get
+		if id, ok := s.table.FindHashedBytes(text, hash); ok {
+			key = s.table.Key(id)
+		}
 	}
 	s.mu.RUnlock()
-	if !ok {
+	if key == "" {
 		key = string(text)
 	}
 	return key

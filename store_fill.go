@@ -2,38 +2,23 @@
 
 package informer
 
-import "errors"
+import (
+	"errors"
 
-// fillChunk is how many objects of a first list are put in at once: their ops and values are
-// all the memory that it takes beside the table.
-const fillChunk = 256
+	"github.com/informerkit/informer/internal/dense"
+)
 
-// fill puts a first list into an empty store. The table is a new one, so that readers see all
-// of the list or nothing, and an index function that ends its goroutine leaves nothing behind.
+// canFill reports whether a batch is a first list that came in a table which can take the
+// place of the store's.
+func (s *state[T]) canFill(b batch[T]) bool {
+	return b.whole != nil && s.table.Len() == 0 && b.whole.table.Seed() == s.seed
+}
+
+// fill takes a first list over, so that readers see all of it or nothing. What is done to the
+// indexes is done to new ones: an index function that ends its goroutine leaves nothing behind.
 func (s *state[T]) fill(b batch[T]) error {
-	var failed []error
-	table := s.table.Renew(b.len())
-	ops := s.scratch.ops[:0]
-	put := func() {
-		if err := s.fillValues(ops); err != nil {
-			failed = append(failed, err)
-		}
-		table.Apply(ops)
-		clear(ops)
-		ops = ops[:0]
-	}
-	for deltas := range b.all {
-		op, ok, err := s.fold(deltas)
-		if err != nil {
-			failed = append(failed, err)
-		} else if ok {
-			ops = append(ops, op)
-		}
-		if len(ops) == fillChunk {
-			put()
-		}
-	}
-	put()
+	table := s.table.Adopt(b.whole.table)
+	err := s.fileAll(table)
 	version := b.version
 	if version == "" {
 		version = s.version
@@ -43,6 +28,22 @@ func (s *state[T]) fill(b batch[T]) error {
 	s.list.Store(nil)
 	s.mu.Unlock()
 	s.scratch.forgetValues()
-	s.scratch.forgetOps(ops)
+	return err
+}
+
+// fileAll files the objects of a table in its indexes.
+func (s *state[T]) fileAll(table *dense.Table[T]) error {
+	if len(s.indexers) == 0 {
+		return nil
+	}
+	var failed []error
+	var now uint32
+	key := func() string { return table.Key(now) }
+	values := s.scratch.room(len(s.indexers))
+	for id := range table.IDs() {
+		now = id
+		s.indexers.valuesOf(values, table.Object(id), key, &failed)
+		table.File(id, values)
+	}
 	return errors.Join(failed...)
 }

@@ -84,7 +84,7 @@ func (r *storeReplacement[T]) Put(obj T) error {
 	if id, ok := r.s.table.Find(item.key); ok && r.unchanged(id, &next) {
 		next.obj = r.s.table.Object(id)
 	}
-	r.staged.Put(item.key, next)
+	r.staged.Put(item.key, next, nil)
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (r *storeReplacement[T]) Keep(m metav1.Object) {
 			key = known.key
 		}
 	}
-	r.staged.Put(key, staged[T]{uid: m.GetUID(), keep: true})
+	r.staged.Put(key, staged[T]{uid: m.GetUID(), keep: true}, nil)
 }
 
 func (r *storeReplacement[T]) Commit(resourceVersion string) error {

@@ -101,7 +101,7 @@ func (s *Store[T]) applyBatch(b batch[T]) error {
 func (s *state[T]) applyBatch(b batch[T]) error {
 	s.w.Lock()
 	defer s.w.Unlock()
-	if b.whole != nil && s.table.Len() == 0 {
+	if s.canFill(b) {
 		return s.fill(b)
 	}
 	var failed []error

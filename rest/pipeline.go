@@ -15,7 +15,7 @@ import (
 // Bounds of a pipeline. A batch is large enough that handing it over costs nothing beside
 // decoding it; what is on its way counts by its bytes, so that large items take turns.
 const (
-	batchBytes  = 64 << 10
+	batchBytes  = 32 << 10
 	flightBytes = 4 * batchBytes // for each worker
 	maxWorkers  = 8
 )

@@ -3,6 +3,7 @@
 package rest
 
 import (
+	"maps"
 	"math"
 	"reflect"
 	"time"
@@ -132,6 +133,47 @@ type protoMap struct {
 	strings *interner
 	habits  habits
 	scratch [2]reflect.Value // a key and a value; invalid while they are in use
+	before  mapBefore        // of a map of strings
+}
+
+// mapBefore is the last map of strings in a place. Objects with the same labels follow each
+// other, as those of one workload do in a list: to copy a map is less than to make it anew.
+type mapBefore struct {
+	row      []byte // its entries, as they came
+	first    int    // length of the first one
+	template map[string]string
+	misses   uint8 // rows since, none of which was it
+}
+
+// rareRow is how many rows have to be new until only one in so many is kept: where each object
+// has labels of its own, to keep them costs a twentieth of the decoding.
+const rareRow = 8
+
+// maxRow is how long a row of entries may be, in bytes, to be compared with the next one.
+const maxRow = 1 << 10
+
+// end returns where the row ends if it is the one before once more; 0: it is not.
+func (b *mapBefore) end(f *inRow) int {
+	start := f.in.i - len(f.first.data)
+	end := start + len(b.row)
+	if len(b.row) == 0 || b.first != len(f.first.data) || end > len(f.in.b) || string(b.row) != string(f.in.b[start:end]) {
+		return 0
+	}
+	if end < len(f.in.b) && f.in.b[end] == byte(f.key) {
+		return 0 // one entry more
+	}
+	return end
+}
+
+// note takes note of a row. There is a template only once it has come again.
+func (b *mapBefore) note(row []byte, first int) {
+	if b.misses++; b.misses > rareRow && b.misses%rareRow != 0 {
+		return
+	}
+	if b.row = b.row[:0]; len(row) <= maxRow {
+		b.row = append(b.row, row...)
+	}
+	b.first, b.template = first, nil
 }
 
 // entry is the message that a key and its value come in.
@@ -140,12 +182,10 @@ func (p *protoMap) entry() *protoPlan {
 }
 
 func (p *protoMap) fill(m message, key uint64, first piece, v reflect.Value) (end int) {
-	n := 1 + m.count(key)
 	if p.t == reflect.TypeFor[map[string]string]() {
-		out := make(map[string]string, n)
-		*v.Addr().Interface().(*map[string]string) = out
-		return p.fillStrings(m, n, first, out)
+		return p.fillStrings(&inRow{m, key, first}, v.Addr().Interface().(*map[string]string))
 	}
+	n := 1 + m.count(key)
 	out := reflect.MakeMapWithSize(p.t, n)
 	name, value := p.take()
 	for i := range n {
@@ -180,9 +220,30 @@ func (p *protoMap) take() (key, value reflect.Value) {
 }
 
 // fillStrings reads labels and the like.
-func (p *protoMap) fillStrings(m message, n int, first piece, out map[string]string) (end int) {
+func (p *protoMap) fillStrings(f *inRow, to *map[string]string) (end int) {
+	before := &p.before
+	known := before.end(f)
+	if known > 0 && before.template != nil {
+		*to = maps.Clone(before.template)
+		return known
+	}
+	start, first := f.in.i-len(f.first.data), len(f.first.data)
+	n := f.count()
+	out := make(map[string]string, n)
+	end = p.makeStrings(f, n, out)
+	switch *to = out; {
+	case end == 0:
+	case known > 0:
+		before.template, before.misses = maps.Clone(out), 0 // which nobody else has
+	case f.key < 0x80: // a longer key is not looked for behind a row
+		before.note(f.in.b[start:end], first)
+	}
+	return end
+}
+
+func (p *protoMap) makeStrings(f *inRow, n int, out map[string]string) (end int) {
 	for i := range n {
-		one, two, ok := halves(first.data, wireBytes)
+		one, two, ok := halves(f.first.data, wireBytes)
 		if !ok {
 			return 0
 		}
@@ -190,10 +251,10 @@ func (p *protoMap) fillStrings(m message, n int, first piece, out map[string]str
 		name := p.strings.shareAs(&h[0], one)
 		out[name] = p.strings.shareAs(&h[1], two.data)
 		if i < n-1 {
-			_, first = m.next()
+			f.next()
 		}
 	}
-	return m.i
+	return f.in.i
 }
 
 // halves reads an entry of a map as encoders write it: its key, then its value.

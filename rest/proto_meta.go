@@ -100,9 +100,7 @@ func (r *metaReader) entries(f inRow, at int, to *map[string]string) (end int) {
 	if *to != nil {
 		return 0
 	}
-	n := f.count()
-	*to = make(map[string]string, n)
-	return r.maps[at].fillStrings(f.in, n, f.first, *to)
+	return r.maps[at].fillStrings(&f, to)
 }
 
 func (r *metaReader) texts(f inRow, to *[]string) (end int) {
@@ -136,6 +134,7 @@ func (r *metaReader) owners(f inRow, to *[]metav1.OwnerReference) (end int) {
 }
 
 func (r *metaReader) owner(data []byte, o *metav1.OwnerReference) bool {
+	var says *[2]bool // an owner that says one says the other
 	for in := (message{b: data}); in.i < len(in.b); {
 		key, p := in.next()
 		switch key {
@@ -147,12 +146,17 @@ func (r *metaReader) owner(data []byte, o *metav1.OwnerReference) bool {
 			o.UID = types.UID(r.strings.shareAs(&r.habits[4], p.data))
 		case ownerVersion<<3 | wireBytes:
 			o.APIVersion = r.strings.shareAs(&r.habits[5], p.data)
-		case ownerController << 3:
-			yes := p.n != 0
-			o.Controller = &yes
-		case ownerBlocks << 3:
-			yes := p.n != 0
-			o.BlockOwnerDeletion = &yes
+		case ownerController << 3, ownerBlocks << 3:
+			if says == nil {
+				says = new([2]bool)
+			}
+			if key == ownerController<<3 {
+				says[0] = p.n != 0
+				o.Controller = &says[0]
+			} else {
+				says[1] = p.n != 0
+				o.BlockOwnerDeletion = &says[1]
+			}
 		default:
 			return false
 		}

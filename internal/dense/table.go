@@ -76,8 +76,12 @@ type Table[T any] struct {
 }
 
 // New returns an empty table.
-func New[T any]() *Table[T] {
-	return &Table[T]{clock: clock{seed: maphash.MakeSeed()}, plan: plan[T]{spares: &spares[T]{}}}
+func New[T any]() *Table[T] { return NewSeeded[T](maphash.MakeSeed()) }
+
+// NewSeeded returns an empty table whose hashes of keys have the seed of another one, which
+// may Adopt it then.
+func NewSeeded[T any](seed maphash.Seed) *Table[T] {
+	return &Table[T]{clock: clock{seed: seed}, plan: plan[T]{spares: &spares[T]{}}}
 }
 
 // Len returns the number of objects.
@@ -170,10 +174,10 @@ func (t *Table[T]) Note(id uint32) *Note {
 	return t.notes.at(id)
 }
 
-// Put puts one object into a table without indexes.
-func (t *Table[T]) Put(key string, obj T) {
+// Put puts one object into a table without indexes. The note is nil if there is none.
+func (t *Table[T]) Put(key string, obj T, note *Note) {
 	t.advance()
-	t.put(&Op[T]{Key: key, Object: obj})
+	t.put(&Op[T]{Key: key, Object: obj, Note: note})
 }
 
 // Apply does what the ops say, in their order.
@@ -297,22 +301,31 @@ func (t *Table[T]) Settle() {
 	}
 }
 
-// Renew returns an empty table with as many indexes, and room for n keys. It may take the
-// place of t, which it shares nothing with.
-func (t *Table[T]) Renew(n int) *Table[T] {
+// Adopt returns a table with the objects of another one, which has the same seed and no
+// indexes, and with the indexes of t, in which nothing is filed yet. It may take the place of
+// t, which it shares nothing with. The other one must not be changed any more, nor read once
+// the new one is.
+func (t *Table[T]) Adopt(other *Table[T]) *Table[T] {
 	f := &Table[T]{
-		clock:   clock{seed: t.seed, epochs: t.epochs},
+		clock:   clock{seed: t.seed, epochs: other.epochs},
+		ids:     other.ids,
+		keys:    other.keys,
+		objects: other.objects,
+		notes:   other.notes,
 		indexes: make([]*index, len(t.indexes)),
 		plan:    plan[T]{spares: t.plan.spares},
 	}
-	for part := range f.epochs {
-		f.epochs[part]++
-	}
-	f.ids.resize(n, f.hashOf)
 	for i := range f.indexes {
 		f.indexes[i] = newIndex()
 	}
 	return f
+}
+
+// File files an object that is not filed yet; ids come in their order.
+func (t *Table[T]) File(id uint32, values [][]string) {
+	for i, x := range t.indexes {
+		x.file(&t.clock, id, values[i])
+	}
 }
 
 // NeedsRoom reports whether the ops may take as long as the table is large, because a

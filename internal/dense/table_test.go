@@ -190,8 +190,8 @@ func TestTableShrinks(t *testing.T) {
 
 func TestSmallTableIsSmall(t *testing.T) {
 	table := New[int]()
-	table.Put("a", 1)
-	table.Put("b", 2)
+	table.Put("a", 1, nil)
+	table.Put("b", 2, nil)
 	table.Delete("a")
 	table.Delete("a")
 	if got := table.Keys().Collect(); !slices.Equal(got, []string{"b"}) {
@@ -236,4 +236,37 @@ func TestFindAmongEqualHashes(t *testing.T) {
 			t.Errorf("a key that is not there: %d", got)
 		}
 	}
+}
+
+// A table takes over the objects of another one, and files them in indexes of its own.
+func TestTableAdopts(t *testing.T) {
+	s := newSteps(t)
+	staged := NewSeeded[int](s.table.Seed())
+	const n = 3 * chunkRows
+	values := map[string][][]string{}
+	for i := range n {
+		op := s.put(i, s.r.IntN(1000))
+		staged.Put(op.Key, op.Object, op.Note)
+		if i%5 == 0 { // as it comes last
+			op = s.put(i, s.r.IntN(1000))
+			staged.Put(op.Key, op.Object, op.Note)
+		}
+		values[op.Key] = op.Values
+	}
+	s.table = s.table.Adopt(staged)
+	next := 0
+	for id := range s.table.IDs() {
+		if key := s.table.Key(id); key != fmt.Sprint(next) {
+			t.Fatalf("%s is in the place of %d", key, next)
+		}
+		s.table.File(id, values[s.table.Key(id)])
+		next++
+	}
+	s.check()
+	s.table.Apply(s.random(500, 2*n))
+	s.check()
+	s.table = s.table.Fork()
+	s.table.Apply(s.random(500, 2*n))
+	s.table.Settle()
+	s.check()
 }
