@@ -19,6 +19,7 @@ import (
 type openSink struct {
 	*informer.Store[*pod]
 	open, begun int
+	panics      bool // in Put
 }
 
 func (s *openSink) BeginReplace(ctx context.Context) (informer.Replacement[*pod], error) {
@@ -32,6 +33,13 @@ type openReplacement struct {
 	informer.Replacement[*pod]
 	sink *openSink
 	open bool
+}
+
+func (r *openReplacement) Put(obj *pod) error {
+	if r.sink.panics {
+		panic("sink")
+	}
+	return r.Replacement.Put(obj)
 }
 
 func (r *openReplacement) Commit(version string) error {
@@ -70,18 +78,33 @@ func TestPanicOfSourceAborts(t *testing.T) {
 				s.lists = append(s.lists, func() (runtime.Object, error) { panic("source") })
 				sink := &openSink{Store: informer.NewStore(informer.StoreOptions[*pod]{})}
 				r := informer.NewReflector(s, informer.Sink[*pod](sink), row.options)
-				func() {
-					defer func() {
-						if got := fmt.Sprint(recover()); !strings.Contains(got, "source") {
-							t.Errorf("recovered %v", got)
-						}
-					}()
-					_ = r.Run(t.Context())
-				}()
+				wantPanic(t, r, "source")
 				if sink.open != 0 || sink.begun != row.begun {
 					t.Errorf("%d of %d replacements are open", sink.open, sink.begun)
 				}
 			})
 		})
 	}
+}
+
+// A sink that panics is not called again: it may hold its own lock.
+func TestPanicOfSinkIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &openSink{Store: informer.NewStore(informer.StoreOptions[*pod]{}), panics: true}
+		wantPanic(t, informer.NewReflector(newScript().list(podList("10", "a@5")), informer.Sink[*pod](sink), informer.ReflectorOptions{}), "sink")
+		if sink.open != 1 {
+			t.Errorf("%d replacements are open", sink.open)
+		}
+	})
+}
+
+// wantPanic runs a reflector until it panics.
+func wantPanic(t *testing.T, r *informer.Reflector, with string) {
+	t.Helper()
+	defer func() {
+		if got := fmt.Sprint(recover()); !strings.Contains(got, with) {
+			t.Errorf("recovered %v", got)
+		}
+	}()
+	_ = r.Run(t.Context())
 }

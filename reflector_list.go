@@ -113,7 +113,7 @@ func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
 }
 
 // end tells the traces, and drops what was staged if the list was not committed, be it that
-// a source or a sink does not return.
+// the source has panicked.
 func (l *listing) end(err *error) {
 	if l.staging != nil {
 		l.staging.abort()

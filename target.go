@@ -325,6 +325,7 @@ type typedStaging[T Object] struct {
 	replacement Replacement[T]
 	differs     func(obj T) (resourceVersion string, uid types.UID, ok bool) // of beginVerify; nil: not needed
 	found       []*ObjectError                                               // by it
+	inside      bool                                                         // a call of the replacement has not returned
 }
 
 func (s *typedStaging[T]) put(obj runtime.Object) error {
@@ -333,7 +334,10 @@ func (s *typedStaging[T]) put(obj runtime.Object) error {
 		return err
 	}
 	s.look(typed)
-	return sinkFailure(s.replacement.Put(typed))
+	s.inside = true
+	err = s.replacement.Put(typed)
+	s.inside = false
+	return sinkFailure(err)
 }
 
 func (s *typedStaging[T]) remove(obj runtime.Object) error {
@@ -341,7 +345,10 @@ func (s *typedStaging[T]) remove(obj runtime.Object) error {
 	if typed, err = s.target.tombstone(obj, typed, err); err != nil {
 		return err
 	}
-	return sinkFailure(s.replacement.Remove(typed))
+	s.inside = true
+	err = s.replacement.Remove(typed)
+	s.inside = false
+	return sinkFailure(err)
 }
 
 // keep gives a sink with keys of its own, or an embedder's, an object of its type where it
@@ -354,13 +361,23 @@ func (s *typedStaging[T]) keep(obj metav1.Object) {
 			obj = typed
 		}
 	}
+	s.inside = true
 	s.replacement.Keep(obj)
+	s.inside = false
 }
 
-func (s *typedStaging[T]) abort() { s.replacement.Abort() }
+// abort leaves a replacement alone that panicked: it may hold its own lock.
+func (s *typedStaging[T]) abort() {
+	if !s.inside {
+		s.replacement.Abort()
+	}
+}
 
 func (s *typedStaging[T]) commit(resourceVersion string) error {
-	return sinkFailure(s.replacement.Commit(resourceVersion))
+	s.inside = true
+	err := s.replacement.Commit(resourceVersion)
+	s.inside = false
+	return sinkFailure(err)
 }
 
 // sinkFailure tells the errors of the sink from those that concern one object.

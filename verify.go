@@ -76,7 +76,7 @@ func (r *Reflector) verify(ctx context.Context) ([]*ObjectError, error) {
 	}
 	whole := false
 	defer func() {
-		if !whole { // be it that the source does not return
+		if !whole { // be it that the source has panicked
 			staging.abort()
 		}
 	}()
