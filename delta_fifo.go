@@ -119,7 +119,7 @@ type DeltaFIFO[T any] struct {
 	sourced    sourced      // known, if it is one
 	transform  TransformFunc[T]
 	limit      int
-	wholeFrom  int // items of a first list that is queued whole
+	wholeFrom  int // items that a first list has at least if it is queued whole
 
 	// Tokens: whoever takes one and leaves something over passes it on.
 	ready  chan struct{} // something may be there to take

@@ -327,7 +327,7 @@ func (s *feed[T]) close() {
 	f.feeds = slices.DeleteFunc(f.feeds, func(other *feed[T]) bool { return other == s })
 	f.progressed = slices.DeleteFunc(f.progressed, func(other *feed[T]) bool { return other == s })
 	f.position++
-	all := fifoReplacement[T]{f: f, from: s, items: f.newItemsLocked()}
+	all := fifoReplacement[T]{f: f, from: s, items: stagedItems[T]{seed: f.seed}}
 	for _, d := range all.goneLocked() {
 		d.Cause = CauseScope
 		f.pushLocked(d)

@@ -68,7 +68,7 @@ func runFIFOModel(t *testing.T, input []byte) {
 	mode := m.next()
 	batches := mode%2 == 1
 	if mode%4 == 3 {
-		m.f.batching, m.f.wholeFrom = true, 1 // first lists are queued as they were staged
+		m.f.batching, m.f.wholeFrom = true, 1 // first lists are queued whole
 	}
 	for len(m.input) > 0 && !t.Failed() {
 		switch op := m.next() % 8; {

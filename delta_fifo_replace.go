@@ -42,9 +42,7 @@ func (f *DeltaFIFO[T]) beginRescoped(ctx context.Context, scope *rescope) (Repla
 	if err != nil {
 		return nil, err
 	}
-	if r.scope = scope; scope != nil {
-		r.whole = nil
-	}
+	r.scope = scope
 	return r, nil
 }
 
@@ -59,19 +57,14 @@ func (f *DeltaFIFO[T]) beginReplace(ctx context.Context, cause Cause) (*fifoRepl
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	r := &fifoReplacement[T]{f: f, ctx: ctx, cause: cause, items: f.newItemsLocked(), began: f.changes}
-	r.blank = f.restedLocked() && f.knownLocked() == 0
+	known := f.knownLocked()
+	r := &fifoReplacement[T]{f: f, ctx: ctx, cause: cause, items: stagedItems[T]{seed: f.seed}, began: f.changes}
+	r.blank = known == 0 && f.restedLocked()
+	if !f.union {
+		r.items.expect = known
+	}
 	r.beginWholeLocked()
 	return r, nil
-}
-
-// newItemsLocked is for a list that may have as many items as are known.
-func (f *DeltaFIFO[T]) newItemsLocked() stagedItems[T] {
-	items := stagedItems[T]{seed: f.seed}
-	if !f.union {
-		items.expect = f.knownLocked()
-	}
-	return items
 }
 
 // knownLocked returns the number of known objects.
@@ -125,8 +118,8 @@ func (r *fifoReplacement[T]) Put(obj T) error {
 	if err != nil {
 		return err
 	}
-	if done, err := r.putWhole(&d); done || err != nil {
-		return err
+	if r.whole != nil {
+		return r.putWhole(&d)
 	}
 	item := stagedItem[T]{key: d.Key, object: d.Object, version: d.ResourceVersion, uid: d.UID}
 	base, err := r.look(&item)

@@ -27,24 +27,16 @@ func (r *fifoReplacement[T]) beginWholeLocked() {
 	}
 }
 
-// putWhole puts an item into the table, if there is one. If the list cannot be queued whole any
-// more, the table is taken apart.
-func (r *fifoReplacement[T]) putWhole(d *Delta[T]) (done bool, err error) {
-	if r.whole == nil {
-		return false, nil
-	}
-	r.f.mu.Lock()
-	closed, blank := r.closedLocked(), r.f.changes == r.began
-	r.f.mu.Unlock()
-	switch {
-	case closed:
-		return false, ErrClosed
-	case !blank:
-		r.takeApart()
-		return false, nil
+// putWhole puts an item into the table, without the queue's lock: whether the list can be
+// queued whole after all is for commitWhole to see.
+func (r *fifoReplacement[T]) putWhole(d *Delta[T]) error {
+	select {
+	case <-r.f.closed:
+		return ErrClosed
+	default:
 	}
 	r.whole.Put(d.Key, d.Object, noteOf(d.Object, d.ResourceVersion, d.UID))
-	return true, nil
+	return nil
 }
 
 // takeApart stages what is in the table, if there is one.
@@ -70,7 +62,7 @@ func (r *fifoReplacement[T]) commitWhole(version string) (done bool, err error) 
 	}
 	f.mu.Lock()
 	switch {
-	case r.closedLocked():
+	case f.isClosed:
 		f.mu.Unlock()
 		return false, ErrClosed
 	case f.changes != r.began || f.firstReplace != 0 || r.whole.Len() < f.wholeFrom || f.knownLocked() != 0:
@@ -89,7 +81,7 @@ func (r *fifoReplacement[T]) commitWhole(version string) (done bool, err error) 
 	return true, f.endWrite(r.ctx, version)
 }
 
-// takeWholeLocked is takeBatchLocked for a list that is queued as it was staged.
+// takeWholeLocked is takeBatchLocked for a list that is queued whole.
 func (f *DeltaFIFO[T]) takeWholeLocked() batch[T] {
 	whole := f.whole
 	f.whole, f.wholeTaken = nil, whole

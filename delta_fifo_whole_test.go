@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -67,6 +68,22 @@ func TestWholeListThenEmpty(t *testing.T) {
 	f.batchDone()
 }
 
+// A first list is what there is at first, whatever part of the collection it covers.
+func TestWholeListRescoped(t *testing.T) {
+	f := newWholeFIFO(newFIFOMap())
+	r, err := f.beginRescoped(t.Context(), &rescope{})
+	fifoCheck(t, err)
+	fifoCheck(t, r.Put(fifoNamed("a", "1")))
+	fifoCheck(t, r.Put(fifoNamed("b", "1")))
+	fifoCheck(t, r.Commit("1"))
+	b := fifoTake(t, f, "a: Replaced, b: Replaced; version 1; synced")
+	for deltas := range b.all {
+		if d := deltas.Newest(); b.whole == nil || d.Cause != CauseInitial {
+			t.Errorf("%s: %s, queued whole: %v", d.Key, d.Cause, b.whole != nil)
+		}
+	}
+}
+
 // Lists that are short, not the first, or not all new are taken apart.
 func TestNoWholeList(t *testing.T) {
 	ctx := t.Context()
@@ -95,6 +112,12 @@ func TestNoWholeList(t *testing.T) {
 
 // fillOf is a batch with a first list of n objects for a store that is empty.
 func fillOf(t *testing.T, s *Store[fifoMeta], n int) batch[fifoMeta] {
+	_, b := takenFill(t, s, n)
+	return b
+}
+
+// takenFill is such a batch, and the queue that it was taken from.
+func takenFill(t *testing.T, s *Store[fifoMeta], n int) (*DeltaFIFO[fifoMeta], batch[fifoMeta]) {
 	f := NewDeltaFIFO(DeltaFIFOOptions[fifoMeta]{KnownObjects: s})
 	f.batching, f.wholeFrom = true, 2
 	var items []fifoMeta
@@ -109,7 +132,7 @@ func fillOf(t *testing.T, s *Store[fifoMeta], n int) batch[fifoMeta] {
 	if !s.s.canFill(b) {
 		t.Fatal("the list cannot be taken over")
 	}
-	return b
+	return f, b
 }
 
 func TestFill(t *testing.T) {
@@ -143,6 +166,36 @@ func TestFill(t *testing.T) {
 	if count != n {
 		t.Errorf("a loop sees %d objects", count)
 	}
+}
+
+// While a first list is put into the store, and indexes come, the queue knows it all the same.
+// The race detector has a say in this one.
+func TestFillBesideQueue(t *testing.T) {
+	const n = 1500
+	s := NewStore(StoreOptions[fifoMeta]{})
+	f, b := takenFill(t, s, n)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for i := range n {
+			obj := fifoNamed(fmt.Sprint("n", i), "")
+			obj.Namespace = fmt.Sprint("ns", i%7)
+			if version, _, ok := f.Identity(obj); !ok || version != fmt.Sprint(i+1) {
+				t.Errorf("%s is @%s, want @%d", obj.Name, version, i+1)
+			}
+		}
+	})
+	fifoCheck(t, s.AddIndexers(Indexers[fifoMeta]{"early": IndexByNamespace[fifoMeta]}))
+	fifoCheck(t, s.applyBatch(b))
+	fifoCheck(t, s.AddIndexers(Indexers[fifoMeta]{"late": IndexByNamespace[fifoMeta]}))
+	reader.Wait()
+	f.batchDone()
+	for _, index := range []string{"early", "late"} {
+		if keys, err := s.IndexKeys(index, "ns3"); err != nil || len(keys) != (n+3)/7 {
+			t.Errorf("%s: %d keys, %v", index, len(keys), err)
+		}
+	}
+	fifoCheck(t, s.Update(t.Context(), fifoNamed("more", "10")))
+	fifoCheck(t, s.s.table.Check())
 }
 
 // A store that was filled by hand gets the list on top, as of one moment.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// manyObjects is a list that is queued as it was staged.
+// manyObjects is the length of a list that is queued whole.
 const manyObjects = 2*wholeFrom + 7
 
 // manySource lists many objects, and then sends what the test does.

@@ -5,6 +5,7 @@ package informer
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -109,8 +110,7 @@ func itemOf(s *stagedItems[fifoMeta], key string) *stagedItem[fifoMeta] {
 func TestStagedItems(t *testing.T) {
 	for seed := range uint64(20) {
 		draw := rand.New(rand.NewPCG(seed, 3))
-		s := newBatchFIFO(newFIFOMap()).newItemsLocked()
-		s.expect = draw.IntN(100)
+		s := stagedItems[fifoMeta]{seed: maphash.MakeSeed(), expect: draw.IntN(100)}
 		want := map[string]stagedItem[fifoMeta]{}
 		for i := range 3000 {
 			key := fmt.Sprint("k", draw.IntN(900))

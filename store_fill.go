@@ -16,10 +16,9 @@ func (s *state[T]) canFill(b batch[T]) bool {
 
 // fill takes a first list over, so that readers see all of it or nothing. What is done to the
 // indexes is done to new ones: an index function that ends its goroutine leaves nothing behind.
-func (s *state[T]) fill(b batch[T]) error {
-	table := s.table.Adopt(b.whole.table)
+func (s *state[T]) fill(list *dense.Table[T], version string) error {
+	table := s.table.Adopt(list)
 	err := s.fileAll(table)
-	version := b.version
 	if version == "" {
 		version = s.version
 	}

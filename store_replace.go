@@ -26,7 +26,11 @@ var errReplaced = errors.New("informer: replacement has ended")
 // index functions, each an *IndexError; the list is in the store then. Put, Remove and
 // Commit after Commit or Abort: an error, and nothing is changed.
 func (s *Store[T]) BeginReplace(context.Context) (Replacement[T], error) {
-	return &storeReplacement[T]{s: s.s, staged: dense.New[staged[T]]()}, nil
+	r := &storeReplacement[T]{s: s.s, staged: dense.New[staged[T]]()}
+	if s.Len() == 0 {
+		r.whole = dense.NewSeeded[T](s.s.seed)
+	}
+	return r, nil
 }
 
 // Replace is BeginReplace, Put for each item, Commit. After an error of Put the store is
@@ -53,6 +57,7 @@ func (s *Store[T]) Replace(ctx context.Context, items []T, resourceVersion strin
 type storeReplacement[T any] struct {
 	s      *state[T]
 	staged *dense.Table[staged[T]] // nil: ended
+	whole  *dense.Table[T]         // of a list into nothing, instead of staged; nil: none, or not any more
 
 	watched  bool           // what changes is noted
 	repaired []*ObjectError // by a Commit that was watched
@@ -80,12 +85,31 @@ func (r *storeReplacement[T]) Put(obj T) error {
 	if err != nil {
 		return err
 	}
+	if r.whole != nil && r.s.table.Len() == 0 {
+		r.whole.Put(item.key, item.obj, r.s.note(&item))
+		return nil
+	}
+	r.takeApart()
 	next := staged[T]{obj: item.obj, version: item.version, uid: item.uid}
 	if id, ok := r.s.table.Find(item.key); ok && r.unchanged(id, &next) {
 		next.obj = r.s.table.Object(id)
 	}
 	r.staged.Put(item.key, next, nil)
 	return nil
+}
+
+// takeApart stages what was put into a list that is no longer one into nothing, or holds more
+// than objects.
+func (r *storeReplacement[T]) takeApart() {
+	table := r.whole
+	if r.whole = nil; table == nil {
+		return
+	}
+	for id := range table.IDs() {
+		item := staged[T]{obj: table.Object(id)}
+		item.version, item.uid = identity(item.obj, table.Note(id))
+		r.staged.Put(table.Key(id), item, nil)
+	}
 }
 
 func (r *storeReplacement[T]) Remove(obj T) error {
@@ -98,6 +122,7 @@ func (r *storeReplacement[T]) Remove(obj T) error {
 	if err := r.s.receive(&item); err != nil {
 		return err
 	}
+	r.takeApart()
 	if id, ok := r.staged.Find(item.key); ok && !differ(r.staged.Object(id).uid, item.uid) {
 		r.staged.Delete(item.key)
 	}
@@ -117,6 +142,7 @@ func (r *storeReplacement[T]) Keep(m metav1.Object) {
 			key = known.key
 		}
 	}
+	r.takeApart()
 	r.staged.Put(key, staged[T]{uid: m.GetUID(), keep: true}, nil)
 }
 
@@ -130,7 +156,7 @@ func (r *storeReplacement[T]) Commit(resourceVersion string) error {
 
 func (r *storeReplacement[T]) Abort() {
 	r.s.w.Lock()
-	r.staged = nil
+	r.staged, r.whole = nil, nil
 	r.s.w.Unlock()
 }
 
@@ -143,6 +169,11 @@ func (r *storeReplacement[T]) commit(version string) error {
 	if version == "" { // a list without one
 		version = r.s.version
 	}
+	if whole := r.whole; whole != nil && r.s.table.Len() == 0 && !r.watched {
+		r.staged, r.whole = nil, nil
+		return r.s.fill(whole, version)
+	}
+	r.takeApart()
 	ops := r.missing(r.changed())
 	r.note(ops)
 	r.staged = nil

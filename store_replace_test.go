@@ -158,3 +158,66 @@ func TestStoreReplaceComparesBeforeTransform(t *testing.T) {
 		t.Errorf("version %q", version)
 	}
 }
+
+// A list into an empty store, and what may happen to either before its Commit.
+func TestStoreReplacementOfNothing(t *testing.T) {
+	type replacement = informer.Replacement[storeObject]
+	for name, row := range map[string]struct {
+		meanwhile func(s *informer.Store[storeObject], r replacement) error
+		want, ofX string
+	}{
+		"nothing": {func(*informer.Store[storeObject], replacement) error { return nil }, "ns/a@3 ns/b@2 ns/z@9 :40", "ns/b"},
+		"a write": {func(s *informer.Store[storeObject], _ replacement) error {
+			return s.Add(t.Context(), newStoreObject("c", "5", "x"))
+		}, "ns/a@3 ns/b@2 ns/z@9 :40", "ns/b"},
+		"an unchanged write": {func(s *informer.Store[storeObject], _ replacement) error {
+			return s.Add(t.Context(), newStoreObject("b", "2", "x"))
+		}, "ns/a@3 ns/b@2 ns/z@9 :40", "ns/b"},
+		"a write, taken back": {func(s *informer.Store[storeObject], _ replacement) error {
+			return errors.Join(s.Add(t.Context(), newStoreObject("c", "5", "x")), s.Delete(t.Context(), newStoreObject("c", "5")))
+		}, "ns/a@3 ns/b@2 ns/z@9 :40", "ns/b"},
+		"removed": {func(_ *informer.Store[storeObject], r replacement) error { return r.Remove(newStoreObject("b", "5")) }, "ns/a@3 ns/z@9 :40", ""},
+		"another removed": {func(_ *informer.Store[storeObject], r replacement) error {
+			return r.Remove(storeWithUID(newStoreObject("b", "5"), "other"))
+		}, "ns/a@3 ns/b@2 ns/z@9 :40", "ns/b"},
+		"kept": {func(_ *informer.Store[storeObject], r replacement) error {
+			r.Keep(newStoreObject("b", "2"))
+			return nil
+		}, "ns/a@3 ns/z@9 :40", ""},
+		"kept what was written": {func(s *informer.Store[storeObject], r replacement) error {
+			defer r.Keep(newStoreObject("c", "5"))
+			return s.Add(t.Context(), newStoreObject("c", "5", "x"))
+		}, "ns/a@3 ns/b@2 ns/c@5 ns/z@9 :40", "ns/b ns/c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newLabelStore()
+			old := s.View().All()
+			r, err := s.BeginReplace(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, obj := range []storeObject{newStoreObject("a", "1", "x"), newStoreObject("b", "2", "x"), newStoreObject("a", "3", "y")} {
+				err = errors.Join(err, r.Put(obj))
+			}
+			err = errors.Join(err, row.meanwhile(s, r), r.Put(newStoreObject("z", "9", "y")), r.Commit("40"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantStore(t, s, row.want)
+			wantStoreKeys(t, s, "x", row.ofX)
+			wantStoreKeys(t, s, "y", "ns/a ns/z")
+			for range old {
+				break // what was read before is still to be read
+			}
+			if r.Put(newStoreObject("z", "1")) == nil || r.Commit("41") == nil || !s.HasSynced() {
+				t.Error("it goes on after Commit")
+			}
+			if err := s.Update(t.Context(), newStoreObject("a", "50", "x")); err != nil {
+				t.Error(err)
+			}
+			if obj, ok := s.Get("ns/a"); !ok || obj.GetResourceVersion() != "50" {
+				t.Error("an update after the list is lost")
+			}
+		})
+	}
+}

@@ -102,7 +102,7 @@ func (s *state[T]) applyBatch(b batch[T]) error {
 	s.w.Lock()
 	defer s.w.Unlock()
 	if s.canFill(b) {
-		return s.fill(b)
+		return s.fill(b.whole.table, b.version)
 	}
 	var failed []error
 	ops := slices.Grow(s.scratch.ops[:0], b.len())

@@ -74,9 +74,9 @@ func (r *Reflector) verify(ctx context.Context) ([]*ObjectError, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := false
+	complete := false
 	defer func() {
-		if !whole { // be it that the source has panicked
+		if !complete { // be it that the source has panicked
 			staging.abort()
 		}
 	}()
@@ -92,7 +92,7 @@ func (r *Reflector) verify(ctx context.Context) ([]*ObjectError, error) {
 		}
 		return nil, err
 	}
-	whole = true
+	complete = true
 	r.noMatch, r.history.plain = false, false // it knows the match, whatever it said before
 	if err := r.noted(ctx, staging.commit(r.reached)); err != nil {
 		return nil, err

@@ -142,7 +142,7 @@ type mapBefore struct {
 	row      []byte // its entries, as they came
 	first    int    // length of the first one
 	template map[string]string
-	misses   uint8 // rows since, none of which was it
+	misses   uint8 // rows since, none of which was it; begins anew in the end
 }
 
 // rareRow is how many rows have to be new until only one in so many is kept: where each object
@@ -230,8 +230,8 @@ func (p *protoMap) fillStrings(f *inRow, to *map[string]string) (end int) {
 	start, first := f.in.i-len(f.first.data), len(f.first.data)
 	n := f.count()
 	out := make(map[string]string, n)
-	end = p.makeStrings(f, n, out)
-	switch *to = out; {
+	*to = out
+	switch end = p.makeStrings(f, n, out); {
 	case end == 0:
 	case known > 0:
 		before.template, before.misses = maps.Clone(out), 0 // which nobody else has

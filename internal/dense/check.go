@@ -23,7 +23,7 @@ func (t *Table[T]) Check() error {
 			return fmt.Errorf("key %q is at %d, found: %v at %d", key, id, ok, got)
 		}
 	}
-	if err := t.ids.check(); err != nil {
+	if err := t.ids.check(t.hashOf); err != nil {
 		return fmt.Errorf("ids: %w", err)
 	}
 	for _, err := range []error{checkVector(&t.objects), checkVector(&t.keys), checkVector(&t.notes)} {
@@ -48,11 +48,17 @@ func checkVector[E any](v *vector[E]) error {
 	return nil
 }
 
-func (c *cells) check() error {
+func (c *cells) check(of hasher) error {
 	n := 0
-	for _, x := range c.cells {
-		if x != 0 {
-			n++
+	for at, x := range c.cells {
+		if x == 0 {
+			continue
+		}
+		n++
+		id, mask := c.id(uint32(at)), uint32(len(c.cells)-1)
+		hash := of(id)
+		if far := min((uint32(at)-hash)&mask, tooFar); uint32(c.far[at]) != far || c.hash(uint32(at), of) != hash {
+			return fmt.Errorf("cell %d of id %d is %d from its home, noted %d", at, id, far, c.far[at])
 		}
 	}
 	if n != c.n || n > 0 && n == len(c.cells) {
@@ -90,7 +96,7 @@ func (x *index) check(c *clock, objects int) error {
 }
 
 func (x *index) checkBuckets(c *clock, filed int) error {
-	if err := x.values.check(); err != nil {
+	if err := x.values.check(x.hasher(c)); err != nil {
 		return fmt.Errorf("values: %w", err)
 	}
 	used, members := 0, 0

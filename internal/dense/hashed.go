@@ -11,7 +11,7 @@ import (
 // A queue before the table hashes its keys as the table does, so that it is done once.
 
 // Seed is that of the hashes of keys, which are the lower halves of maphash.String. Forks of
-// a table, and what it renews, have the same.
+// a table, and one that has adopted another, have the same.
 func (c *clock) Seed() maphash.Seed { return c.seed }
 
 // Hash returns the hash of a key.
@@ -42,7 +42,7 @@ func (t *Table[T]) Fetch(hash uint32) {
 // the id, those of the indexes too, before it waits for the key's text; that they are rows of
 // another key with nearly the same hash is rare.
 func (t *Table[T]) FindToWrite(key []byte, hash uint32) (id uint32, ok bool) {
-	at := hash - 1
+	at := hash - 1 // a wrong guess tells nothing: the search begins at home
 	if id, ok = t.guess(hash); !ok {
 		id, at, ok = t.ids.next(hash, hash)
 	}

@@ -303,8 +303,8 @@ func (t *Table[T]) Settle() {
 
 // Adopt returns a table with the objects of another one, which has the same seed and no
 // indexes, and with the indexes of t, in which nothing is filed yet. It may take the place of
-// t, which it shares nothing with. The other one must not be changed any more, nor read once
-// the new one is.
+// t, whose rows it has none of. The other one must not be changed any more, nor read once the
+// new one has been changed; to file objects in it changes nothing that the two share.
 func (t *Table[T]) Adopt(other *Table[T]) *Table[T] {
 	f := &Table[T]{
 		clock:   clock{seed: t.seed, epochs: other.epochs},

@@ -263,6 +263,9 @@ func TestTableAdopts(t *testing.T) {
 		next++
 	}
 	s.check()
+	if err := staged.Check(); err != nil || staged.Len() != n { // filing leaves it as it was
+		t.Fatalf("the table that was adopted has %d objects: %v", staged.Len(), err)
+	}
 	s.table.Apply(s.random(500, 2*n))
 	s.check()
 	s.table = s.table.Fork()
