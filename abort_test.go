@@ -4,6 +4,7 @@ package informer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -19,7 +20,9 @@ import (
 type openSink struct {
 	*informer.Store[*pod]
 	open, begun int
+	late        int  // calls of Commit and Abort after one of them
 	panics      bool // in Put
+	fails       bool // once, in Commit
 }
 
 func (s *openSink) BeginReplace(ctx context.Context) (informer.Replacement[*pod], error) {
@@ -44,6 +47,10 @@ func (r *openReplacement) Put(obj *pod) error {
 
 func (r *openReplacement) Commit(version string) error {
 	r.end()
+	if r.sink.fails {
+		r.sink.fails = false
+		return errors.Join(errDisk, r.Replacement.Commit(version))
+	}
 	return r.Replacement.Commit(version)
 }
 
@@ -55,6 +62,8 @@ func (r *openReplacement) Abort() {
 func (r *openReplacement) end() {
 	if r.open {
 		r.sink.open--
+	} else {
+		r.sink.late++
 	}
 	r.open = false
 }
@@ -94,6 +103,21 @@ func TestPanicOfSinkIsLeftAlone(t *testing.T) {
 		wantPanic(t, informer.NewReflector(newScript().list(podList("10", "a@5")), informer.Sink[*pod](sink), informer.ReflectorOptions{}), "sink")
 		if sink.open != 1 {
 			t.Errorf("%d replacements are open", sink.open)
+		}
+	})
+}
+
+// A replacement is committed or aborted, once: not aborted too because its Commit failed.
+func TestCommitThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &openSink{Store: informer.NewStore(informer.StoreOptions[*pod]{}), fails: true}
+		list := podList("10", "a@5")
+		r := informer.NewReflector(newScript().list(list, list), informer.Sink[*pod](sink), informer.ReflectorOptions{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_ = r.Run(ctx)
+		if sink.begun != 2 || sink.open != 0 || sink.late != 0 {
+			t.Errorf("%d replacements, %d open, %d ended twice", sink.begun, sink.open, sink.late)
 		}
 	})
 }

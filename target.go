@@ -325,7 +325,7 @@ type typedStaging[T Object] struct {
 	replacement Replacement[T]
 	differs     func(obj T) (resourceVersion string, uid types.UID, ok bool) // of beginVerify; nil: not needed
 	found       []*ObjectError                                               // by it
-	inside      bool                                                         // a call of the replacement has not returned
+	alone       bool                                                         // not to be aborted: a call has not returned, or it was committed
 }
 
 func (s *typedStaging[T]) put(obj runtime.Object) error {
@@ -334,9 +334,9 @@ func (s *typedStaging[T]) put(obj runtime.Object) error {
 		return err
 	}
 	s.look(typed)
-	s.inside = true
+	s.alone = true
 	err = s.replacement.Put(typed)
-	s.inside = false
+	s.alone = false
 	return sinkFailure(err)
 }
 
@@ -345,9 +345,9 @@ func (s *typedStaging[T]) remove(obj runtime.Object) error {
 	if typed, err = s.target.tombstone(obj, typed, err); err != nil {
 		return err
 	}
-	s.inside = true
+	s.alone = true
 	err = s.replacement.Remove(typed)
-	s.inside = false
+	s.alone = false
 	return sinkFailure(err)
 }
 
@@ -361,23 +361,21 @@ func (s *typedStaging[T]) keep(obj metav1.Object) {
 			obj = typed
 		}
 	}
-	s.inside = true
+	s.alone = true
 	s.replacement.Keep(obj)
-	s.inside = false
+	s.alone = false
 }
 
 // abort leaves a replacement alone that panicked: it may hold its own lock.
 func (s *typedStaging[T]) abort() {
-	if !s.inside {
+	if !s.alone {
 		s.replacement.Abort()
 	}
 }
 
 func (s *typedStaging[T]) commit(resourceVersion string) error {
-	s.inside = true
-	err := s.replacement.Commit(resourceVersion)
-	s.inside = false
-	return sinkFailure(err)
+	s.alone = true
+	return sinkFailure(s.replacement.Commit(resourceVersion))
 }
 
 // sinkFailure tells the errors of the sink from those that concern one object.
