@@ -174,7 +174,7 @@ func (r *storeReplacement[T]) commit(version string) error {
 		return r.s.fill(whole, version)
 	}
 	r.takeApart()
-	ops := r.missing(r.changed())
+	ops := r.changed()
 	r.note(ops)
 	r.staged = nil
 	err := r.s.commit(ops, version)
@@ -196,18 +196,25 @@ func (r *storeReplacement[T]) note(ops []dense.Op[T]) {
 	}
 }
 
-// changed returns what the list changes of what it holds.
+// changed returns what the list changes.
 func (r *storeReplacement[T]) changed() []dense.Op[T] {
-	ops := r.s.scratch.ops[:0]
+	ops, known := r.s.scratch.ops[:0], 0
 	for i := range r.staged.IDs() {
 		key, item := r.staged.Key(i), r.staged.Object(i)
-		switch id, ok := r.s.table.Find(key); {
+		id, ok := r.s.table.Find(key)
+		if ok {
+			known++
+		}
+		switch {
 		case ok && item.keep && r.s.anotherUID(key, item.uid):
 			ops = append(ops, dense.Op[T]{Key: key, Delete: true})
 		case item.keep, ok && r.unchanged(id, &item):
 		default:
-			ops = append(ops, dense.Op[T]{Key: key, Object: item.obj, Note: noteOf(item.obj, item.version, item.uid)})
+			ops = append(ops, dense.Op[T]{Key: key, Hint: id, Object: item.obj, Note: noteOf(item.obj, item.version, item.uid)})
 		}
+	}
+	if known < r.s.table.Len() {
+		ops = r.missing(ops)
 	}
 	return ops
 }
