@@ -4,7 +4,9 @@ package informer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,13 +17,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// openSink counts the replacements that have neither been committed nor aborted.
+// openSink counts the replacements that have neither been committed nor aborted, and those
+// that were ended more than once.
 type openSink struct {
 	*informer.Store[*pod]
-	open, begun int
+	open, begun, again int
+
+	begin  func(n int)  // nil: nothing
+	commit func() error // nil: nothing
 }
 
 func (s *openSink) BeginReplace(ctx context.Context) (informer.Replacement[*pod], error) {
+	if s.begin != nil {
+		s.begin(s.begun)
+	}
 	r, err := s.Store.BeginReplace(ctx)
 	s.open++
 	s.begun++
@@ -36,6 +45,11 @@ type openReplacement struct {
 
 func (r *openReplacement) Commit(version string) error {
 	r.end()
+	if r.sink.commit != nil {
+		if err := r.sink.commit(); err != nil {
+			return err
+		}
+	}
 	return r.Replacement.Commit(version)
 }
 
@@ -47,6 +61,8 @@ func (r *openReplacement) Abort() {
 func (r *openReplacement) end() {
 	if r.open {
 		r.sink.open--
+	} else {
+		r.sink.again++
 	}
 	r.open = false
 }
@@ -78,8 +94,45 @@ func TestPanicOfSourceAborts(t *testing.T) {
 					}()
 					_ = r.Run(t.Context())
 				}()
-				if sink.open != 0 || sink.begun != row.begun {
-					t.Errorf("%d of %d replacements are open", sink.open, sink.begun)
+				if sink.open != 0 || sink.again != 0 || sink.begun != row.begun {
+					t.Errorf("%d of %d replacements are open, %d were ended again", sink.open, sink.begun, sink.again)
+				}
+			})
+		})
+	}
+}
+
+// A replacement is ended once, whatever becomes of its Commit, or of the one after it: a sink
+// that panics may hold what the other end would wait for.
+func TestReplacementEndsOnce(t *testing.T) {
+	for name, odd := range map[string]func(sink *openSink, cancel func()){
+		"commit panics": func(sink *openSink, _ func()) { sink.commit = func() error { panic("sink") } },
+		"commit fails": func(sink *openSink, cancel func()) {
+			sink.commit = func() error { cancel(); return errors.New("sink") }
+		},
+		"begin panics": func(sink *openSink, _ func()) {
+			sink.begin = func(n int) {
+				if n == 1 {
+					panic("sink")
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				page := podList("10", "a@5")
+				page.Continue = "more"
+				s := newScript().list(page, status(http.StatusGone, "expired"), podList("10", "a@5"))
+				sink := &openSink{Store: informer.NewStore(informer.StoreOptions[*pod]{})}
+				ctx, cancel := context.WithCancel(t.Context())
+				odd(sink, cancel)
+				r := informer.NewReflector(s, informer.Sink[*pod](sink), informer.ReflectorOptions{})
+				func() {
+					defer func() { _ = recover() }()
+					_ = r.Run(ctx)
+				}()
+				if sink.open != 0 || sink.again != 0 || sink.begun == 0 || name != "begin panics" && sink.begun != 2 {
+					t.Errorf("%d of %d replacements are open, %d were ended again", sink.open, sink.begun, sink.again)
 				}
 			})
 		})
