@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,16 +17,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// openSink counts the replacements that have neither been committed nor aborted.
+// openSink counts the replacements that have neither been committed nor aborted, and those
+// that were ended more than once.
 type openSink struct {
 	*informer.Store[*pod]
-	open, begun int
-	late        int  // calls of Commit and Abort after one of them
-	panics      bool // in Put
-	fails       bool // once, in Commit
+	open, begun, again int
+
+	begin  func(n int)  // nil: nothing
+	put    func()       // nil: nothing
+	commit func() error // nil: nothing
 }
 
 func (s *openSink) BeginReplace(ctx context.Context) (informer.Replacement[*pod], error) {
+	if s.begin != nil {
+		s.begin(s.begun)
+	}
 	r, err := s.Store.BeginReplace(ctx)
 	s.open++
 	s.begun++
@@ -39,17 +45,18 @@ type openReplacement struct {
 }
 
 func (r *openReplacement) Put(obj *pod) error {
-	if r.sink.panics {
-		panic("sink")
+	if r.sink.put != nil {
+		r.sink.put()
 	}
 	return r.Replacement.Put(obj)
 }
 
 func (r *openReplacement) Commit(version string) error {
 	r.end()
-	if r.sink.fails {
-		r.sink.fails = false
-		return errors.Join(errDisk, r.Replacement.Commit(version))
+	if r.sink.commit != nil {
+		if err := r.sink.commit(); err != nil {
+			return err
+		}
 	}
 	return r.Replacement.Commit(version)
 }
@@ -63,7 +70,7 @@ func (r *openReplacement) end() {
 	if r.open {
 		r.sink.open--
 	} else {
-		r.sink.late++
+		r.sink.again++
 	}
 	r.open = false
 }
@@ -88,36 +95,58 @@ func TestPanicOfSourceAborts(t *testing.T) {
 				sink := &openSink{Store: informer.NewStore(informer.StoreOptions[*pod]{})}
 				r := informer.NewReflector(s, informer.Sink[*pod](sink), row.options)
 				wantPanic(t, r, "source")
-				if sink.open != 0 || sink.begun != row.begun {
-					t.Errorf("%d of %d replacements are open", sink.open, sink.begun)
+				if sink.open != 0 || sink.again != 0 || sink.begun != row.begun {
+					t.Errorf("%d of %d replacements are open, %d were ended again", sink.open, sink.begun, sink.again)
 				}
 			})
 		})
 	}
 }
 
-// A sink that panics is not called again: it may hold its own lock.
+// A replacement is ended once, whatever becomes of its Commit, or of the one after it: a sink
+// that panics may hold what the other end would wait for.
+func TestReplacementEndsOnce(t *testing.T) {
+	for name, odd := range map[string]func(sink *openSink, cancel func()){
+		"commit panics": func(sink *openSink, _ func()) { sink.commit = func() error { panic("sink") } },
+		"commit fails": func(sink *openSink, cancel func()) {
+			sink.commit = func() error { cancel(); return errors.New("sink") }
+		},
+		"begin panics": func(sink *openSink, _ func()) {
+			sink.begin = func(n int) {
+				if n == 1 {
+					panic("sink")
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				page := podList("10", "a@5")
+				page.Continue = "more"
+				s := newScript().list(page, status(http.StatusGone, "expired"), podList("10", "a@5"))
+				sink := &openSink{Store: informer.NewStore(informer.StoreOptions[*pod]{})}
+				ctx, cancel := context.WithCancel(t.Context())
+				odd(sink, cancel)
+				r := informer.NewReflector(s, informer.Sink[*pod](sink), informer.ReflectorOptions{})
+				func() {
+					defer func() { _ = recover() }()
+					_ = r.Run(ctx)
+				}()
+				if sink.open != 0 || sink.again != 0 || sink.begun == 0 || name != "begin panics" && sink.begun != 2 {
+					t.Errorf("%d of %d replacements are open, %d were ended again", sink.open, sink.begun, sink.again)
+				}
+			})
+		})
+	}
+}
+
+// A replacement that panics is not aborted: it may hold its own lock.
 func TestPanicOfSinkIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sink := &openSink{Store: informer.NewStore(informer.StoreOptions[*pod]{}), panics: true}
+		sink := &openSink{Store: informer.NewStore(informer.StoreOptions[*pod]{}), put: func() { panic("sink") }}
 		wantPanic(t, informer.NewReflector(newScript().list(podList("10", "a@5")), informer.Sink[*pod](sink), informer.ReflectorOptions{}), "sink")
 		if sink.open != 1 {
 			t.Errorf("%d replacements are open", sink.open)
-		}
-	})
-}
-
-// A replacement is committed or aborted, once: not aborted too because its Commit failed.
-func TestCommitThatFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sink := &openSink{Store: informer.NewStore(informer.StoreOptions[*pod]{}), fails: true}
-		list := podList("10", "a@5")
-		r := informer.NewReflector(newScript().list(list, list), informer.Sink[*pod](sink), informer.ReflectorOptions{})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		_ = r.Run(ctx)
-		if sink.begun != 2 || sink.open != 0 || sink.late != 0 {
-			t.Errorf("%d replacements, %d open, %d ended twice", sink.begun, sink.open, sink.late)
 		}
 	})
 }

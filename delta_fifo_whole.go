@@ -65,7 +65,7 @@ func (r *fifoReplacement[T]) commitWhole(version string) (done bool, err error) 
 	case f.isClosed:
 		f.mu.Unlock()
 		return false, ErrClosed
-	case f.changes != r.began || f.firstReplace != 0 || r.whole.Len() < f.wholeFrom || f.knownLocked() != 0:
+	case f.changes != r.began || f.firstReplace != 0 || r.whole.Len() < f.wholeFrom || !f.restedLocked() || f.knownLocked() != 0:
 		f.mu.Unlock()
 		r.takeApart()
 		return false, nil

@@ -316,6 +316,23 @@ func TestWholeListTakenApart(t *testing.T) {
 	}
 }
 
+// A resync of what was in the store for a moment counts as older than the list.
+func TestWholeListResync(t *testing.T) {
+	ctx, s := t.Context(), NewStore(StoreOptions[fifoMeta]{})
+	f := NewDeltaFIFO(DeltaFIFOOptions[fifoMeta]{KnownObjects: s})
+	f.batching, f.wholeFrom = true, 2
+	r, err := f.BeginReplace(ctx)
+	fifoCheck(t, err)
+	fifoCheck(t, errors.Join(r.Put(fifoNamed("a", "2")), r.Put(fifoNamed("b", "2"))))
+	fifoCheck(t, errors.Join(s.Add(ctx, fifoNamed("a", "1")), f.Resync(ctx), s.Delete(ctx, fifoNamed("a", "1"))))
+	fifoCheck(t, r.Commit("5"))
+	if version, _, _ := f.Identity(fifoNamed("a", "")); version != "2" {
+		t.Errorf("a is @%s, want @2", version)
+	}
+	fifoTake(t, f, "a: Sync Replaced, b: Replaced; version 5; synced")
+	f.batchDone()
+}
+
 // A list whose queue is closed meanwhile fails as every other.
 func TestWholeListClosed(t *testing.T) {
 	f := newWholeFIFO(newFIFOMap())

@@ -112,7 +112,7 @@ func (x indexerList[T]) call(values [][]string, obj T, key func() string, failed
 		*failed = append(*failed, &IndexError{Index: x[len(x)-len(rest)].name, Key: key(), Err: err})
 	}
 	defer func() {
-		if v := recover(); v != nil {
+		if v := recover(); len(rest) > 0 { // v may be nil: GODEBUG has panicnil
 			fail(&PanicError{Handler: "index function", Key: key(), Value: v, Stack: debug.Stack()})
 			rest = rest[1:]
 		}

@@ -115,9 +115,7 @@ func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
 // end tells the traces, and drops what was staged if the list was not committed, be it that
 // the source has panicked.
 func (l *listing) end(err *error) {
-	if l.staging != nil {
-		l.staging.abort()
-	}
+	l.abort()
 	if more := l.others - l.told; more > 0 {
 		l.r.report.note(l.ctx, l.r.sourceError("list", fmt.Errorf("%d more objects left out: %w", more, ErrWrongType)))
 	}
@@ -129,6 +127,15 @@ func (l *listing) end(err *error) {
 			t.ListEnd(l.r.options.Name, l.items, took, *err)
 		}
 	})
+}
+
+// abort drops what was staged, if it was neither dropped nor committed: a replacement is ended
+// once, also where a sink does not return.
+func (l *listing) abort() {
+	if staging := l.staging; staging != nil {
+		l.staging = nil
+		staging.abort()
+	}
 }
 
 // walk goes through the pages, streamed where the source can.
@@ -231,7 +238,7 @@ func (l *listing) retry(ctx context.Context, _ int, err error) error {
 
 // restart drops what was staged: one whole list follows.
 func (l *listing) restart() {
-	l.staging.abort()
+	l.abort()
 	l.staging, l.broken = l.r.target.begin(l.ctx, l.r.rescoped())
 	l.items, l.others = 0, 0 // told stays: it bounds the reports of the whole list
 	clear(l.aside)
@@ -353,10 +360,11 @@ func (l *listing) commit(asked, version string) error {
 		r.broke()
 	}
 	r.report.setAsideAll(l.aside) // whoever waits for the sync finds them in Status
-	if err := r.noted(l.ctx, l.staging.commit(version)); err != nil {
+	staging := l.staging
+	l.staging = nil
+	if err := r.noted(l.ctx, staging.commit(version)); err != nil {
 		return err
 	}
-	l.staging = nil
 	from := r.reached
 	r.synced, r.reached, r.consistent, r.hashes = true, version, false, l.hashes
 	r.initialTries, r.want, r.listedShard = 0, "", r.shard

@@ -162,6 +162,24 @@ func TestStoreIndexErrors(t *testing.T) {
 	}
 }
 
+// A panic without a value, as GODEBUG can have it, is a panic: the function is called once.
+func TestIndexFuncPanicsWithNothing(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
+	calls := 0
+	s := informer.NewStore(informer.StoreOptions[storeObject]{Indexers: informer.Indexers[storeObject]{
+		"odd": func(storeObject) ([]string, error) {
+			if calls++; calls == 1 {
+				panic(nil)
+			}
+			return nil, nil
+		},
+	}})
+	err := s.Add(t.Context(), newStoreObject("a", "1"))
+	if _, ok := errors.AsType[*informer.PanicError](err); !ok || calls != 1 {
+		t.Errorf("%d calls, %v", calls, err)
+	}
+}
+
 func TestStoreIdentity(t *testing.T) {
 	blank := func(obj storeObject) (storeObject, error) {
 		if obj.Name == "plain" {

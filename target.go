@@ -325,7 +325,7 @@ type typedStaging[T Object] struct {
 	replacement Replacement[T]
 	differs     func(obj T) (resourceVersion string, uid types.UID, ok bool) // of beginVerify; nil: not needed
 	found       []*ObjectError                                               // by it
-	alone       bool                                                         // not to be aborted: a call has not returned, or it was committed
+	inside      bool                                                         // a call of the replacement has not returned
 }
 
 func (s *typedStaging[T]) put(obj runtime.Object) error {
@@ -334,9 +334,9 @@ func (s *typedStaging[T]) put(obj runtime.Object) error {
 		return err
 	}
 	s.look(typed)
-	s.alone = true
+	s.inside = true
 	err = s.replacement.Put(typed)
-	s.alone = false
+	s.inside = false
 	return sinkFailure(err)
 }
 
@@ -345,9 +345,9 @@ func (s *typedStaging[T]) remove(obj runtime.Object) error {
 	if typed, err = s.target.tombstone(obj, typed, err); err != nil {
 		return err
 	}
-	s.alone = true
+	s.inside = true
 	err = s.replacement.Remove(typed)
-	s.alone = false
+	s.inside = false
 	return sinkFailure(err)
 }
 
@@ -361,20 +361,19 @@ func (s *typedStaging[T]) keep(obj metav1.Object) {
 			obj = typed
 		}
 	}
-	s.alone = true
+	s.inside = true
 	s.replacement.Keep(obj)
-	s.alone = false
+	s.inside = false
 }
 
 // abort leaves a replacement alone that panicked: it may hold its own lock.
 func (s *typedStaging[T]) abort() {
-	if !s.alone {
+	if !s.inside {
 		s.replacement.Abort()
 	}
 }
 
 func (s *typedStaging[T]) commit(resourceVersion string) error {
-	s.alone = true
 	return sinkFailure(s.replacement.Commit(resourceVersion))
 }
 

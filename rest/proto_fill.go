@@ -233,7 +233,7 @@ func (p *protoMap) fillStrings(f *inRow, to *map[string]string) (end int) {
 	*to = out
 	switch end = p.makeStrings(f, n, out); {
 	case end == 0:
-	case known > 0:
+	case end == known: // a key of more bytes than it needs may have one entry more follow
 		before.template, before.misses = maps.Clone(out), 0 // which nobody else has
 	case f.key < 0x80: // a longer key is not looked for behind a row
 		before.note(f.in.b[start:end], first)

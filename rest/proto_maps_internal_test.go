@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,6 +70,27 @@ func TestLabelsAlike(t *testing.T) {
 			raw := rows[draw.IntN(len(rows))]
 			for range 1 + draw.IntN(4) {
 				readLabels(t, r, raw)
+			}
+		}
+	}
+}
+
+// An entry whose key is written with more bytes than it needs ends no row, and is in no template
+// of the row before it.
+func TestLabelsLongKey(t *testing.T) {
+	a, b := entryOf("a", "1"), entryOf("b", "2")
+	long := append([]byte{metaLabels<<3 | wireBytes | 0x80, 0x00, byte(len(b))}, b...)
+	plain := protoPart(protoPart(nil, metaName, []byte("n")), metaLabels, a)
+	rows := [][]byte{plain, append(slices.Clone(plain), long...)}
+	for seed := range uint64(20) {
+		draw := rand.New(rand.NewPCG(seed, 6))
+		r := newMetaReader(newInterner(), false)
+		for range 100 {
+			raw := rows[draw.IntN(len(rows))]
+			var got, want metav1.ObjectMeta
+			r.strings.begin()
+			if err := want.Unmarshal(raw); err != nil || r.read(raw, &got) && !reflect.DeepEqual(got, want) {
+				t.Fatalf("%x: read %v, want %v, %v", raw, got.Labels, want.Labels, err)
 			}
 		}
 	}
