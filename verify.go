@@ -74,30 +74,39 @@ func (r *Reflector) verify(ctx context.Context) ([]*ObjectError, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.compareAll(ctx, staging); err != nil {
+		if classify(err) == classTooLarge || refusesOptions(err) {
+			err = r.ahead(ctx, err)
+		}
+		return nil, err
+	}
+	r.noMatch, r.history.plain = false, false // it knows the match, whatever it said before
+	if err := r.noted(ctx, staging.commit(r.reached)); err != nil {
+		return nil, err
+	}
+	return staging.repaired(), nil
+}
+
+// compareAll stages a list at exactly the version that the mirror has reached, and aborts it
+// if that is not to be had, be it that the source has panicked.
+func (r *Reflector) compareAll(ctx context.Context, staging staging) error {
 	complete := false
 	defer func() {
-		if !complete { // be it that the source has panicked
+		if !complete {
 			staging.abort()
 		}
 	}()
 	options := r.listOptions(r.reached, false)
 	options.ResourceVersionMatch = metav1.ResourceVersionMatchExact
 	list, err := r.walkBeside(ctx, options, func(obj runtime.Object) error { return r.compare(staging, obj) })
-	if err == nil && list.ResourceVersion != r.reached {
-		err = fmt.Errorf("%w: %s, not %s", errVerifyVersion, list.ResourceVersion, r.reached)
-	}
 	if err != nil {
-		if classify(err) == classTooLarge || refusesOptions(err) {
-			err = r.ahead(ctx, err)
-		}
-		return nil, err
+		return err
+	}
+	if list.ResourceVersion != r.reached {
+		return fmt.Errorf("%w: %s, not %s", errVerifyVersion, list.ResourceVersion, r.reached)
 	}
 	complete = true
-	r.noMatch, r.history.plain = false, false // it knows the match, whatever it said before
-	if err := r.noted(ctx, staging.commit(r.reached)); err != nil {
-		return nil, err
-	}
-	return staging.repaired(), nil
+	return nil
 }
 
 // ahead finds out whether a list that could not be had at R is none because the source was
