@@ -347,6 +347,8 @@ func newFIFOMap() *fifoMap {
 	return &fifoMap{last: map[string]Delta[*metav1.PartialObjectMetadata]{}}
 }
 
+func (k *fifoMap) Len() int { return len(k.last) }
+
 func (k *fifoMap) Keys() []string {
 	var keys []string
 	for key := range k.last {

@@ -61,13 +61,13 @@ func (f *DeltaFIFO[T]) beginReplace(ctx context.Context, cause Cause) (*fifoRepl
 	r := &fifoReplacement[T]{f: f, ctx: ctx, cause: cause, items: stagedItems[T]{seed: f.seed}, began: f.changes}
 	r.blank = known == 0 && f.restedLocked()
 	if !f.union {
-		r.items.expect = known
+		r.items.expect = max(known, 0)
 	}
 	r.beginWholeLocked()
 	return r, nil
 }
 
-// knownLocked returns the number of known objects.
+// knownLocked returns the number of known objects, -1 if only their keys would tell.
 func (f *DeltaFIFO[T]) knownLocked() int {
 	if f.known == nil {
 		return 0
@@ -75,7 +75,7 @@ func (f *DeltaFIFO[T]) knownLocked() int {
 	if known, ok := f.known.(interface{ Len() int }); ok {
 		return known.Len()
 	}
-	return len(f.known.Keys())
+	return -1
 }
 
 // Replace is BeginReplace, Put for each item, Commit.
