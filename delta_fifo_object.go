@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/api/equality"
+	"github.com/informerkit/informer/internal/quantity"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -179,7 +180,7 @@ func semanticallyEqual(a, b any) (equal bool) {
 			equal = false
 		}
 	}()
-	return equality.Semantic.DeepEqual(a, b)
+	return quantity.DeepEqual(a, b)
 }
 
 // sameReference reports whether a and b are one and the same pointer.

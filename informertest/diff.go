@@ -10,8 +10,7 @@ import (
 	"testing"
 
 	"github.com/informerkit/informer"
-
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"github.com/informerkit/informer/internal/quantity"
 )
 
 // Mirror is what Diff compares with: an informer.View or an informer.Store.
@@ -41,7 +40,7 @@ func (c *Collection[T]) Diff(mirror Mirror[T], transforms ...informer.TransformF
 		case source.GetResourceVersion() != obj.GetResourceVersion() || source.GetUID() != obj.GetUID():
 			differences = append(differences, fmt.Sprintf("%s is at version %s with UID %s in the mirror, at %s with %s in the collection",
 				key, obj.GetResourceVersion(), obj.GetUID(), source.GetResourceVersion(), source.GetUID()))
-		case !apiequality.Semantic.DeepEqual(source, obj):
+		case !quantity.DeepEqual(source, obj):
 			differences = append(differences, fmt.Sprintf("%s has other content in the mirror at version %s", key, obj.GetResourceVersion()))
 		}
 	}

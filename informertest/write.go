@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/informerkit/informer"
+	"github.com/informerkit/informer/internal/quantity"
 
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -69,7 +69,7 @@ func (e *engine) update(obj informer.Object) (*entry, error) {
 	obj.SetCreationTimestamp(stored.GetCreationTimestamp())
 	obj.SetDeletionTimestamp(stored.GetDeletionTimestamp())
 	obj.SetResourceVersion(stored.GetResourceVersion())
-	if apiequality.Semantic.DeepEqual(obj, stored) {
+	if quantity.DeepEqual(obj, stored) {
 		return before, nil // a write that changes nothing is no write
 	}
 	after := newEntry(obj, e.revision.Add(1), e.newObject)

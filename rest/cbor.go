@@ -56,7 +56,11 @@ func (c cborTarget) New(schema.GroupVersionKind) (runtime.Object, error) { retur
 
 // cborDecoder reads objects with apimachinery's serializer.
 func cborDecoder(of decoded) decodeFunc[informer.Object] {
+	measured := measuredIn(of.elem)
 	return func(raw []byte) (informer.Object, error) {
+		if measured.inCBOR(raw) {
+			return nil, errBoundless(of.elem)
+		}
 		obj := reflect.New(of.elem).Interface().(informer.Object)
 		if err := decodeCBOR(raw, obj); err != nil {
 			return nil, fmt.Errorf("%w %v: CBOR", errSchema, of.elem)

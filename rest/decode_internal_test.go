@@ -4,6 +4,7 @@ package rest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -64,7 +65,7 @@ var odd = []string{
 	`"metadata":null`, `"metadata":{}`, `"metadata":{"labels":{"a":"b"},"annotations":null,"ownerReferences":[{"uid":"u","controller":true}],"finalizers":["x"],"deletionGracePeriodSeconds":30}`,
 	`"metadata":{"managedFields":[{"manager":"m","fieldsType":"FieldsV1","fieldsV1":{"f:a":{ }},"time":"2020-01-01T00:00:00Z"}],"creationTimestamp":null,"generation":3}`,
 	`"quantity":"100m"`, `"quantity":"128Mi"`, `"quantity":"128Mi","quantity":"1"`, `"quantity":"1","quantity":null`, `"quantity":1.5`, `"quantity":-0`, `"quantity":" 5 "`, `"quantity":""`,
-	`"quantity":"\u0031"`, `"quantity":"x"`, `"quantity":{}`, `"quantity":true`, `"quantity":"123456789012345678901234567890"`, `"quantity":"1e3"`, `"quantities":{"cpu":"100m","memory":"128Mi","other":"100m","none":null}`,
+	`"quantity":"\u0031"`, `"quantity":"x"`, `"quantity":{}`, `"quantity":true`, `"quantity":"123456789012345678901234567890"`, `"quantity":"1e3"`, `"quantity":"1e-999"`, `"quantity":1e+0999`, `"quantities":{"cpu":"100m","memory":"128Mi","other":"100m","none":null}`,
 	`"kind":"K","apiVersion":"g/v1"`, `"kind":null`, `"":1`, ` "int" : 1 , "any" : [ 1 , { "a" : 2 } ] `,
 }
 
@@ -300,10 +301,13 @@ func FuzzTypedEqualsApimachinery(f *testing.F) {
 		if err != nil || len(raw) == 0 || raw[0] != '{' {
 			return
 		}
+		got, err := decode(raw)
+		if errors.Is(err, errQuantity) {
+			return // which apimachinery would be at for hours
+		}
 		want := &sample{}
 		wantErr := utiljson.Unmarshal(raw, want)
 		want.TypeMeta = metadataType
-		got, err := decode(raw)
 		if err == nil && wantErr == nil && !reflect.DeepEqual(got, want) {
 			t.Fatalf("%q\n got %+v\nwant %+v", raw, got, want)
 		}

@@ -64,6 +64,10 @@
 // Unmarshal where a message has something in it that no encoder writes; the result is the
 // same. Messages that are nested more than 10,000 deep are refused.
 //
+// A quantity whose exponent is beyond ±999, or that is longer than 1,024 bytes, is refused in
+// every encoding: apimachinery reads 1e-2000000000 for hours. Its object is one that cannot be
+// decoded. What a type does in an UnmarshalJSON of its own is its own affair.
+//
 // # Errors
 //
 // Errors name the operation and the URL without its query, never a token and never the

@@ -264,6 +264,7 @@ type mapPlan struct {
 	elem    *plan
 	strings *interner
 	scratch [2]reflect.Value // a key and a value; invalid while they are in use
+	within  bool             // a map of this kind
 }
 
 func (m *mapPlan) fill(c *cursor, v reflect.Value) bool {
@@ -273,14 +274,17 @@ func (m *mapPlan) fill(c *cursor, v reflect.Value) bool {
 	if c.b[c.i] != '{' {
 		return false
 	}
-	n := c.count()
-	out := reflect.MakeMapWithSize(m.t, n)
-	key, value := m.scratch[0], m.scratch[1]
-	m.scratch = [2]reflect.Value{} // a value may hold a map of this kind
-	if !key.IsValid() {
-		key, value = reflect.New(m.t.Key()).Elem(), reflect.New(m.t.Elem()).Elem()
+	expected := 0
+	if !m.within { // otherwise each level would be counted by all above it
+		expected = c.count()
 	}
+	out := reflect.MakeMapWithSize(m.t, expected)
+	key, value := m.take()
+	defer m.leave(m.within)
+	m.within = true
+	n := 0
 	for more := c.enter(); more; more = c.more() {
+		n++
 		key.SetString(m.strings.quoted(c.name()))
 		value.SetZero()
 		if !m.elem.fill(c, value) {
@@ -292,6 +296,18 @@ func (m *mapPlan) fill(c *cursor, v reflect.Value) bool {
 	value.SetZero()
 	m.scratch = [2]reflect.Value{key, value}
 	return out.Len() == n
+}
+
+func (m *mapPlan) leave(within bool) { m.within = within }
+
+// take returns memory for a key and a value, which is used again.
+func (m *mapPlan) take() (key, value reflect.Value) {
+	key, value = m.scratch[0], m.scratch[1]
+	m.scratch = [2]reflect.Value{} // a value may hold a map of this kind
+	if !key.IsValid() {
+		key, value = reflect.New(m.t.Key()).Elem(), reflect.New(m.t.Elem()).Elem()
+	}
+	return key, value
 }
 
 // maxFields is as many as two words have bits.

@@ -145,8 +145,12 @@ func generalDecoder[T informer.Object](t reflect.Type) decodeFunc[T] {
 	if holdsAny(t, map[reflect.Type]bool{}) {
 		options = json.JoinOptions(options, json.WithUnmarshalers(anyUnmarshaler()))
 	}
+	measured := measuredIn(t)
 	return func(raw []byte) (T, error) {
 		obj := reflect.New(t).Interface().(T)
+		if measured.inJSON(raw) {
+			return obj, errBoundless(t)
+		}
 		if err := json.Unmarshal(raw, obj, options); err != nil {
 			// apimachinery's decoder has the last word. It also overlooks what is wrong
 			// with the type itself, such as a tag that nobody has ever noticed.

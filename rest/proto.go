@@ -176,13 +176,13 @@ func protoDecoder(of decoded) decodeFunc[informer.Object] {
 	t := of.elem
 	planner, plan := newProtoPlan(t, of.dropManaged)
 	general := generalProtoDecoder(t, of.dropManaged, plan == nil)
+	if plan != nil {
+		general = planner.fit(plan, general)
+	}
 	return func(raw []byte) (informer.Object, error) {
 		v := reflect.New(t)
 		planner.strings.begin()
 		if planner.depth = 0; plan == nil || !planner.message(plan, raw, v.Elem()) {
-			if plan != nil && plan.tooDeep(raw, maxProtoDepth) {
-				return nil, fmt.Errorf("%w %v: nested too deep", errSchema, t)
-			}
 			obj, err := general(raw)
 			if err != nil {
 				return nil, err

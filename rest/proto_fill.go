@@ -270,7 +270,7 @@ func (q *quantities) fillProto(p piece, v reflect.Value) bool {
 	m := message{b: p.data}
 	key, text := m.next()
 	if key != 1<<3|wireBytes || m.i != len(m.b) {
-		return fillProtoItself(p, v)
+		return boundlessProto(p.data) == nil && fillProtoItself(p, v)
 	}
 	means, ok := q.read(text.data)
 	if ok {

@@ -223,8 +223,8 @@ func TestProtoPlanDepth(t *testing.T) {
 			if filled := planner.message(plan, row.raw, reflect.ValueOf(new(tree)).Elem()); filled == row.deep {
 				t.Errorf("filled: %v", filled)
 			}
-			if deep := plan.tooDeep(row.raw, maxProtoDepth); deep != row.deep {
-				t.Errorf("too deep: %v", deep)
+			if err := planner.unfit(plan, row.raw, maxProtoDepth); errors.Is(err, errTooDeep) != row.deep {
+				t.Errorf("unfit: %v", err)
 			}
 		})
 	}

@@ -28,6 +28,7 @@ type protoPlan struct {
 	itself bool          // its Unmarshal was written by hand
 	elem   *protoPlan    // of a pointer
 	fields []*protoField // of a struct or an entry of a map, by number
+	t      reflect.Type  // nil: an entry of a map
 	made   bool          // the fields of a struct: most are never met, and never planned
 }
 
@@ -81,7 +82,7 @@ func (p *protoPlanner) plan(t reflect.Type) *protoPlan {
 	if out, ok := p.plans[t]; ok {
 		return out
 	}
-	out := &protoPlan{wire: wireBytes}
+	out := &protoPlan{wire: wireBytes, t: t}
 	p.plans[t] = out
 	switch {
 	case t == reflect.TypeFor[metav1.Time]():
@@ -135,7 +136,8 @@ func (p *protoPlanner) pointer(out *protoPlan, t reflect.Type) {
 }
 
 // structure plans the fields of a struct by their tags. What has no tag is in no message.
-func (p *protoPlanner) structure(out *protoPlan, t reflect.Type) {
+func (p *protoPlanner) structure(out *protoPlan) {
+	t := out.t
 	out.made = true
 	for i := range t.NumField() {
 		tag, ok := t.Field(i).Tag.Lookup("protobuf")
@@ -182,7 +184,7 @@ func (p *protoPlanner) field(t reflect.Type) *protoField {
 // message reads a message into a struct.
 func (p *protoPlanner) message(plan *protoPlan, data []byte, v reflect.Value) bool {
 	if !plan.made {
-		p.structure(plan, v.Type())
+		p.structure(plan)
 	}
 	if p.depth++; p.depth > maxProtoDepth || len(plan.fields) > 0 && plan.fields[0] != nil {
 		return false
@@ -227,24 +229,6 @@ func (f *protoField) value(m message, key uint64, first piece, to reflect.Value)
 	return m.i
 }
 
-// tooDeep reports whether messages are nested deeper than Unmarshal, which has no limit,
-// may be let to follow them.
-func (p *protoPlan) tooDeep(data []byte, left int) bool {
-	if p.elem != nil {
-		return p.elem.tooDeep(data, left)
-	}
-	deep := left == 0
-	fields(data, func(f field) bool {
-		if !deep && f.number < len(p.fields) && p.fields[f.number] != nil {
-			if of := p.fields[f.number].plan; of != nil && of.wire == wireBytes && !of.itself {
-				deep = of.tooDeep(f.value, left-1)
-			}
-		}
-		return !deep
-	})
-	return deep
-}
-
 // message is what is left of one that is being read.
 type message struct {
 	b []byte
@@ -252,7 +236,7 @@ type message struct {
 }
 
 // Wire types: https://protobuf.dev/programming-guides/encoding/#structure
-const wireVarint, wire64, wireBytes, wire32 = 0, 1, 2, 5
+const wireVarint, wire64, wireBytes, wireGroup, wireGroupEnd, wire32 = 0, 1, 2, 3, 4, 5
 
 // next reads a field; its key is 0 if there is none that is sound.
 func (m *message) next() (key uint64, p piece) {

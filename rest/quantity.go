@@ -7,6 +7,8 @@ import (
 	"hash/maphash"
 	"reflect"
 
+	"github.com/informerkit/informer/internal/quantity"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -22,10 +24,13 @@ type quantities struct {
 	}
 }
 
-// read returns what a text means.
+// read returns what a text means, false if it means nothing or is boundless.
 func (q *quantities) read(text []byte) (resource.Quantity, bool) {
 	slot := &q.slots[maphash.Bytes(hashSeed, text)%quantitySlots]
 	if slot.text != string(text) || len(text) == 0 {
+		if quantity.Boundless(string(text)) {
+			return resource.Quantity{}, false
+		}
 		means, err := resource.ParseQuantity(string(text))
 		if err != nil || len(text) > maxInternLen {
 			return means, err == nil
@@ -48,5 +53,5 @@ func (q *quantities) fillJSON(c *cursor, v reflect.Value) bool {
 			return true
 		}
 	}
-	return v.Addr().Interface().(stdjson.Unmarshaler).UnmarshalJSON(value) == nil
+	return !quantity.Boundless(string(value)) && v.Addr().Interface().(stdjson.Unmarshaler).UnmarshalJSON(value) == nil
 }

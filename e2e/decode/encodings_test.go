@@ -7,12 +7,14 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/informerkit/informer/rest"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -85,6 +87,35 @@ func TestTypedBinary(t *testing.T) {
 		}
 		if compared < 100 {
 			t.Errorf("only %d types have lists", compared)
+		}
+	}
+}
+
+// TestBoundlessQuantity has a pod that any server may store where a schema says no more than
+// "quantity", and that apimachinery would read for hours.
+func TestBoundlessQuantity(t *testing.T) {
+	s := subjectOf[*corev1.Pod](corev1.SchemeGroupVersion.WithKind("Pod"))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	// As long as the one that takes its place below.
+	pod.Spec.Overhead = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1e+2000000001")}
+	list := listOf(t, s, []runtime.Object{pod})
+	bodies := map[rest.Encoding][]byte{rest.JSON: nil}
+	bodies[rest.JSON], _ = listJSON(t, s.gvk, []runtime.Object{pod})
+	for encoding, serializer := range encodings {
+		var body bytes.Buffer
+		if err := serializer.Encode(list, &body); err != nil {
+			t.Fatal(err)
+		}
+		bodies[encoding] = body.Bytes()
+	}
+	for encoding, body := range bodies {
+		body = bytes.ReplaceAll(body, []byte("1e+2000000001"), []byte("1e-2000000000"))
+		if !bytes.Contains(body, []byte("e-2000000000")) {
+			t.Fatalf("%s: the quantity is written in another way: %q", encoding, body)
+		}
+		_, err := s.items(t.Context(), answer{encoding.String(), body}, rest.Config{Encoding: encoding})
+		if err == nil || !strings.Contains(err.Error(), "a quantity whose exponent is beyond") {
+			t.Errorf("%s: %v", encoding, err)
 		}
 	}
 }

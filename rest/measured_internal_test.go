@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/informerkit/informer"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+)
+
+// boundless are quantities that apimachinery would read for hours, or fill the memory with.
+var boundless = []string{"1e-2000000000", " 1E-2000000000 ", "12345678901234567890123e2000000000", "-.5e-0002000000000"}
+
+// A quantity that would be read for hours is an object that does not fit its type, however it
+// is read, and whatever else is wrong with it.
+func TestBoundlessQuantities(t *testing.T) {
+	odd := structDecoder[*oddTag](metadataType.GroupVersionKind(), false)
+	for _, text := range boundless {
+		for _, member := range []string{
+			`"quantity":%q`, `"quantities":{"cpu":"1","memory":%q}`, `"quantity":"1","quantity":%q`, `"qu\u0061ntity":%q`, `"int":"x","quantity":%q`,
+		} {
+			body := fmt.Appendf(nil, "{"+member+"}", text)
+			_, planned := structDecoder[*sample](metadataType.GroupVersionKind(), false)(body)
+			_, general := structDecoder[*quoted](metadataType.GroupVersionKind(), false)(body)
+			_, last := odd(body)
+			for name, err := range map[string]error{"planned": planned, "general": general, "apimachinery's own": last} {
+				if !errors.Is(err, errQuantity) || !errors.Is(err, errSchema) || strings.Contains(err.Error(), text) {
+					t.Errorf("%s: %s: %v", body, name, err)
+				}
+			}
+		}
+	}
+	if _, err := odd([]byte(`{"quantity":1e-2000000000}`)); !errors.Is(err, errQuantity) {
+		t.Error(err)
+	}
+	body := []byte(`{"string":"1e-2000000000","map":{"quantity":"1"},"unknown":"1e-2000000000","metadata":{"name":"1e-2000000000"}}`)
+	if _, err := odd(body); err != nil {
+		t.Errorf("what is no quantity: %v", err)
+	}
+}
+
+func TestBoundlessCBOR(t *testing.T) {
+	decode := cborDecoder(decoded{elem: reflect.TypeFor[sample]()})
+	check := func(name string, raw []byte, want bool) {
+		t.Helper()
+		if _, err := decode(raw); errors.Is(err, errQuantity) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	encode := func(value any) []byte {
+		raw, err := direct.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	for _, text := range boundless {
+		check("quantity", encode(map[string]any{"metadata": map[string]any{"name": "a"}, "quantity": text}), true)
+		check("quantities", encode(map[string]any{"string": text, "quantities": map[string]any{"a": "1", "b": text}}), true)
+		check("no quantity", encode(map[string]any{"string": text, "map": map[string]any{"quantity": "1"}}), false)
+		var chunks []byte // {"quantity": (_ ...)}, the name too
+		chunks = append(chunks, 0xbf, 0x7f, 0x64)
+		chunks = append(append(append(chunks, "quan"...), 0x64), "tity"...)
+		chunks = append(chunks, 0xff, 0x5f)
+		for i := range len(text) {
+			chunks = append(chunks, 0x41, text[i])
+		}
+		check("in chunks", append(chunks, 0xff, 0xff), true)
+	}
+	for _, raw := range []string{"", "\xbf", "\xa1", "\xa1\x68quantity", "\x9b\xff\xff\xff\xff\xff\xff\xff\xff", "\x7f", "\x7b\xff\xff\xff\xff\xff\xff\xff\xffx", "\x7b", "\xc1\xc1"} {
+		if measuredIn(reflect.TypeFor[sample]()).inCBOR([]byte(raw)) {
+			t.Errorf("%x", raw)
+		}
+	}
+}
+
+// measures has quantities in the places that types of the API have them in.
+type measures struct {
+	One  resource.Quantity            `protobuf:"bytes,1,opt,name=one"`
+	Some *resource.Quantity           `protobuf:"bytes,2,opt,name=some"`
+	Many map[string]resource.Quantity `protobuf:"bytes,3,rep,name=many"`
+	Next *measures                    `protobuf:"bytes,4,opt,name=next"`
+	Text string                       `protobuf:"bytes,5,opt,name=text"`
+}
+
+// Unmarshal implements protoMessage.
+func (m *measures) Unmarshal([]byte) error { return errors.New("called") }
+
+func TestBoundlessProtobuf(t *testing.T) {
+	of := func(text string) []byte { return protoPart(nil, 1, []byte(text)) }
+	for _, text := range boundless {
+		for name, raw := range map[string][]byte{
+			"one":           protoPart(nil, 1, of(text)),
+			"of two":        protoPart(nil, 1, append(of("1"), of(text)...)),
+			"pointer":       protoPart(nil, 2, of(text)),
+			"map":           protoPart(nil, 3, protoPart(protoPart(nil, 1, []byte("cpu")), 2, of(text))),
+			"within":        protoPart(nil, 4, protoPart(nil, 1, of(text))),
+			"after a fault": protoPart(protoPart(protoPart(nil, 1, of("1")), 1, of("1")), 4, protoPart(nil, 2, of(text))),
+		} {
+			planner, _ := newProtoPlan(reflect.TypeFor[measures](), false)
+			plan := planner.plan(reflect.TypeFor[measures]())
+			if planner.message(plan, raw, reflect.ValueOf(new(measures)).Elem()) {
+				t.Errorf("%s: it is read", name)
+			}
+			decode := planner.fit(plan, func([]byte) (informer.Object, error) { return nil, errors.New("called") })
+			if _, err := decode(raw); !errors.Is(err, errQuantity) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	planner, _ := newProtoPlan(reflect.TypeFor[measures](), false)
+	plan := planner.plan(reflect.TypeFor[measures]())
+	huge := protoPart(nil, 1, of(boundless[0]))
+	group := []byte{7<<3 | wireGroup, 8<<3 | wireGroup, 9 << 3, 1, 8<<3 | wireGroupEnd, 9<<3 | wire32, 1, 2, 3, 4, 7<<3 | wireGroupEnd}
+	for name, row := range map[string]struct {
+		raw  []byte
+		want error
+	}{
+		"a text":                 {protoPart(nil, 5, []byte(boundless[0])), nil},
+		"a usual quantity":       {protoPart(nil, 4, protoPart(nil, 1, of("100m"))), nil},
+		"truncated":              {huge[:len(huge)-1], nil}, // Unmarshal ends there, too
+		"after a group":          {append(group, huge...), errQuantity},
+		"after half a group":     {append(group[:3:3], huge...), nil},
+		"after an end":           {append([]byte{7<<3 | wireGroupEnd}, huge...), nil},
+		"after a lossy number":   {append([]byte{7 << 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}, huge...), errQuantity},
+		"after an endless one":   {append([]byte{7 << 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}, huge...), nil},
+		"a number that is lossy": {append([]byte{1<<3 | wireBytes | 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40}, huge[1:]...), errQuantity},
+		"after numbers":          {append([]byte{7<<3 | wire64, 1, 2, 3, 4, 5, 6, 7, 8, 7<<3 | wire32, 1, 2, 3, 4}, huge...), errQuantity},
+	} {
+		if err := planner.unfit(plan, row.raw, maxProtoDepth); !errors.Is(err, row.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Types that hold themselves by way of slices and maps alone end, too.
+type (
+	sliceOf   []sliceOf
+	mapOf     map[string]mapOf
+	Recursive struct {
+		*Recursive
+		Slices   sliceOf
+		Maps     mapOf
+		Embedded struct{ resource.Quantity }
+		Lists    map[string][]*resource.Quantity `json:"lists,omitempty"`
+		Inner    []struct {
+			Limit resource.Quantity `json:"limit"`
+		}
+	}
+)
+
+func TestMeasured(t *testing.T) {
+	got := measuredIn(reflect.TypeFor[Recursive]())
+	if want := (measured{"Embedded": true, "lists": true, "limit": true}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// A map within maps of its kind is looked ahead of once.
+func TestMapsWithinMaps(t *testing.T) {
+	plan := newPlan(reflect.TypeFor[nested](), false)
+	for range 3 {
+		for _, body := range []string{`{"named":{"a":{"named":{"b":{"name":"c"},"d":{}}},"e":{"named":{}}}}`, `{"named":{"a":{"named":{"b":5}}}}`, `{"named":{"a":{"named":{"b":{},"b":{}}}}}`} {
+			var to nested
+			if ok := plan.fill(&cursor{b: []byte(body)}, reflect.ValueOf(&to).Elem()); ok != strings.Contains(body, `"c"`) {
+				t.Errorf("%s: %t", body, ok)
+			}
+		}
+	}
+}
