@@ -51,10 +51,18 @@ func exit(err error) {
 // size is how much a run measures.
 type size struct {
 	objects int
+	few     bool // lists have as many objects as their modes say, in place of that
 	events  int
 	runs    int // of each side
-	slow    int // runs where one of each side takes more than about a second in a quick run
 	laps    *laps
+}
+
+// of is the size of the lists of one mode.
+func (s size) of(m restMode) size {
+	if s.few {
+		s.objects = m.few
+	}
+	return s
 }
 
 // command is what this program was asked for.
@@ -143,9 +151,9 @@ func (c command) overHTTP(ctx context.Context, s scale, size size) (rows []row, 
 
 func sizeOf(quick bool) size {
 	if quick {
-		return size{objects: 10_000, events: 2_000, runs: 5, slow: 3}
+		return size{objects: 10_000, few: true, events: 500, runs: 5}
 	}
-	return size{objects: 100_000, events: 100_000, runs: 5, slow: 5}
+	return size{objects: 100_000, events: 100_000, runs: 5}
 }
 
 func partNames() string {
