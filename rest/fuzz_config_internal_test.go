@@ -12,8 +12,8 @@ import (
 func FuzzKubeconfig(f *testing.F) {
 	const head = "current-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: 'https://a'}}]\n"
 	for _, user := range []string{
-		"{}", "{token: MARKER}", "{token: [MARKER]}", "{token: \"MARKER\\n\"}", "{client-key-data: MARKER, client-certificate: MARKER}",
-		"{exec: {command: a, apiVersion: client.authentication.k8s.io/v1, interactiveMode: MARKER}}", "{as-user-extra: {MARKER: MARKER}}",
+		"{}", "{token: MARK3R}", "{token: [MARK3R]}", "{token: \"MARK3R\\n\"}", "{client-key-data: MARK3R, client-certificate: MARK3R}",
+		"{exec: {command: a, apiVersion: client.authentication.k8s.io/v1, interactiveMode: MARK3R}}", "{as-user-extra: {MARK3R: MARK3R}}",
 	} {
 		f.Add(head + "users: [{name: u, user: " + user + "}]")
 	}
@@ -36,7 +36,7 @@ func FuzzKubeconfig(f *testing.F) {
 				}
 			}
 		}
-		if err != nil && strings.Contains(err.Error(), "MARKER") && isValue(text, head) {
+		if err != nil && strings.Contains(err.Error(), "MARK3R") && isValue(text, head) {
 			t.Errorf("a value in an error: %v", err)
 		}
 	})
@@ -46,7 +46,7 @@ func FuzzKubeconfig(f *testing.F) {
 // names of entries and fields, and kinds, may be shown.
 func isValue(text, head string) bool {
 	user, ok := strings.CutPrefix(text, head+"users: [{name: u, user: {")
-	return ok && strings.Count(user, "MARKER") == strings.Count(user, ": MARKER}") &&
+	return ok && strings.Count(user, "MARK3R") == strings.Count(user, ": MARK3R}") &&
 		!strings.Contains(user, "name") && !strings.Contains(user, "kind")
 }
 

@@ -229,11 +229,22 @@ func fieldError(t reflect.Type, err error) error {
 	default:
 		return fmt.Errorf("field %s: a JSON %s does not fit", safePointer(t, semantic.JSONPointer), kindName(semantic.JSONKind))
 	}
-	field := printable(semantic.JSONPointer.LastToken(), 64)
+	in := ""
 	if parent := semantic.JSONPointer.Parent(); parent != "" {
-		return fmt.Errorf("field %q in %s is not supported", field, safePointer(t, parent))
+		in = " in " + safePointer(t, parent)
 	}
-	return fmt.Errorf("field %q is not supported", field)
+	field := semantic.JSONPointer.LastToken()
+	if !looksLikeField(field) {
+		return fmt.Errorf("a field%s is not supported: its name looks like a value, is there a blank behind each colon?", in)
+	}
+	return fmt.Errorf("field %q%s is not supported", field, in)
+}
+
+// looksLikeField reports whether a name may be shown: in {token:value}, all of it is one.
+func looksLikeField(name string) bool {
+	return len(name) > 0 && len(name) <= 40 && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '-' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
 }
 
 // readKubeconfig reads one file.
