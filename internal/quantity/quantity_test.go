@@ -38,6 +38,9 @@ func TestDeepEqual(t *testing.T) {
 		{"1Ki", "1024", true},
 		{"1", "2", false},
 		{"1e2000000000", "1e2000000000", true},
+		{"0", "0e-2000000000", true},
+		{"0e-2000000000", "1", false}, // apimachinery says that its text is 0
+		{"1", "0e-2000000000", false},
 		{"1e2000000000", "1", false}, // their comparison by value would have no end
 	} {
 		one, two := holder{resource.MustParse(row.one), nil}, holder{resource.MustParse(row.two), []string{}}
