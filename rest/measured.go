@@ -13,6 +13,7 @@ import (
 	"github.com/informerkit/informer/internal/quantity"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 )
 
 // errQuantity is a quantity that apimachinery would read for hours.
@@ -20,116 +21,176 @@ var errQuantity = errors.New("a quantity whose exponent is beyond 999, or of mor
 
 func errBoundless(t reflect.Type) error { return fmt.Errorf("%w %v: %w", errSchema, t, errQuantity) }
 
-// measured are the names of the members of a type that hold quantities, or slices or maps of
-// them. Where a type is read by a decoder that is not this package's own, it is these that have
-// to be looked at before: the decoder cannot be stopped.
-type measured map[string]bool
-
-// measuredIn returns those of a struct and of all that it consists of. What a type with an
-// UnmarshalJSON of its own does with its bytes is not known.
-func measuredIn(t reflect.Type) measured {
-	m := measured{}
-	m.add(t, map[reflect.Type]bool{})
-	return m
+// measured says where values of a type have quantities; nil: nowhere. Where a type is read by a
+// decoder that is not this package's own, these have to be looked at before: the decoder cannot
+// be stopped.
+type measured struct {
+	quantity bool                 // it is one, or is read as the one that it embeds
+	elem     *measured            // of a slice, an array or a map
+	members  map[string]*measured // of a struct
 }
 
-func (m measured) add(t reflect.Type, seen map[reflect.Type]bool) {
-	if seen[t] {
-		return
+// measuredIn finds the quantities of a type. One with an UnmarshalJSON of its own is taken for
+// one that is read as its tags say.
+func measuredIn(t reflect.Type) *measured {
+	f := finder{found: map[reflect.Type]*measured{}}
+	if m := f.of(t); f.any {
+		return m
 	}
-	seen[t] = true
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		m.add(t.Elem(), seen)
-	case reflect.Struct:
-		for field := range t.Fields() {
-			m.addField(field, seen)
+	return nil
+}
+
+// finder makes one measured a type, since types may hold themselves.
+type finder struct {
+	found map[reflect.Type]*measured
+	any   bool // quantity
+}
+
+func (f *finder) of(t reflect.Type) *measured {
+	t = pointedTo(t)
+	if m, ok := f.found[t]; ok {
+		return m
+	}
+	m := &measured{}
+	f.found[t] = m
+	switch {
+	case readAsQuantity(t):
+		m.quantity, f.any = true, true
+	case t.Kind() == reflect.Struct:
+		m.members = map[string]*measured{}
+		f.addFields(m, t, map[reflect.Type]bool{})
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map:
+		m.elem = f.of(t.Elem())
+	}
+	if m.elem == nil && m.members == nil && !m.quantity {
+		f.found[t] = nil
+	}
+	return f.found[t]
+}
+
+// addFields adds the members that a struct has, by what is embedded in it too. Of two with one
+// name the outer one counts, but for one without quantities: decoders do not agree on all of that.
+func (f *finder) addFields(m *measured, t reflect.Type, embedded map[reflect.Type]bool) {
+	embedded[t] = true
+	var within []reflect.Type
+	for field := range t.Fields() {
+		tag := field.Tag.Get("json")
+		name, _, _ := strings.Cut(tag, ",")
+		inner := pointedTo(field.Type)
+		switch {
+		case tag == "-" || !field.IsExported() && !field.Anonymous:
+			continue
+		case field.Anonymous && name == "" && inner.Kind() == reflect.Struct:
+			within = append(within, inner)
+			continue
+		case name == "":
+			name = field.Name
+		}
+		if m.members[name] == nil {
+			m.members[name] = f.of(inner)
+		}
+	}
+	for _, inner := range within {
+		if !embedded[inner] {
+			f.addFields(m, inner, embedded)
 		}
 	}
 }
 
-func (m measured) addField(field reflect.StructField, seen map[reflect.Type]bool) {
-	switch name, _, _ := strings.Cut(field.Tag.Get("json"), ","); {
-	case !field.IsExported() && !field.Anonymous:
-	case !isMeasure(field.Type):
-		m.add(field.Type, seen)
-	case name == "":
-		m[field.Name] = true
-	default:
-		m[name] = true
+// maxPointers is how many pointers are followed: a type may be one to itself.
+const maxPointers = 16
+
+func pointedTo(t reflect.Type) reflect.Type {
+	for range maxPointers {
+		if t.Kind() != reflect.Pointer {
+			break
+		}
+		t = t.Elem()
 	}
+	return t
 }
 
-// maxMeasure is how many slices, maps and structs a quantity is looked for in.
-const maxMeasure = 16
+// readAsQuantity reports whether a type is a quantity, or has the methods of one that it embeds.
+func readAsQuantity(t reflect.Type) bool {
+	return t == reflect.TypeFor[resource.Quantity]() ||
+		reflect.PointerTo(t).Implements(unmarshalerType) && embedsQuantity(t, map[reflect.Type]bool{})
+}
 
-// isMeasure reports whether a value of type t is a quantity, or consists of some, or embeds
-// one, and so has its methods.
-func isMeasure(t reflect.Type) bool { return isMeasureWithin(t, maxMeasure) }
-
-func isMeasureWithin(t reflect.Type, left int) bool {
-	if t == reflect.TypeFor[resource.Quantity]() || left == 0 {
-		return left > 0
+func embedsQuantity(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if t == reflect.TypeFor[resource.Quantity]() || t.Kind() != reflect.Struct || seen[t] {
+		return t == reflect.TypeFor[resource.Quantity]()
 	}
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return isMeasureWithin(t.Elem(), left-1)
-	case reflect.Struct:
-		for field := range t.Fields() {
-			if field.Anonymous && isMeasureWithin(field.Type, left-1) {
-				return true
-			}
+	seen[t] = true
+	for field := range t.Fields() {
+		if field.Anonymous && embedsQuantity(pointedTo(field.Type), seen) {
+			return true
 		}
 	}
 	return false
 }
 
-// inJSON reports whether one of them, in a value that was found to be valid, is boundless.
-func (m measured) inJSON(raw []byte) bool {
-	return len(m) > 0 && m.below(&cursor{b: raw}, false)
+// member returns what is known of a member, of a struct or of a map.
+func (m *measured) member(name []byte) *measured {
+	if m == nil || m.members == nil {
+		return m.element()
+	}
+	return m.members[string(name)]
 }
 
-// below looks at the value that begins here; inside: it is part of a measured one.
-func (m measured) below(c *cursor, inside bool) bool {
-	switch c.next() {
-	case '{':
-		for more := c.enter(); more; more = c.more() {
-			name := unquote(c.name(), nil)
-			if m.below(c, inside || m[string(name)]) {
-				return true
-			}
-		}
-		return false
-	case '[':
-		for more := c.enter(); more; more = c.more() {
-			if m.below(c, inside) {
-				return true
-			}
-		}
-		return false
-	case '"':
-		text := c.quoted()
-		return inside && quantity.Boundless(string(text[1:len(text)-1]))
+func (m *measured) element() *measured {
+	if m == nil {
+		return nil
 	}
-	text := c.literal()
-	return inside && quantity.Boundless(string(text))
+	return m.elem
 }
+
+// inJSON reports whether one of them, in a value that was found to be valid, is boundless.
+func (m *measured) inJSON(raw []byte) bool { return m.below(&cursor{b: raw}) }
+
+// below looks at the value that begins here, and steps over it if nothing is boundless.
+func (m *measured) below(c *cursor) bool {
+	first := c.next()
+	switch {
+	case m == nil || first != '{' && first != '[' && !m.quantity:
+		c.skip()
+	case first == '{':
+		for more := c.enter(); more; more = c.more() {
+			if m.member(unquote(c.name(), nil)).below(c) {
+				return true
+			}
+		}
+	case first == '[':
+		for more := c.enter(); more; more = c.more() {
+			if m.elem.below(c) {
+				return true
+			}
+		}
+	case first == '"':
+		text := c.quoted()
+		return boundless(text[1 : len(text)-1])
+	default:
+		return boundless(c.literal())
+	}
+	return false
+}
+
+// boundless looks at the text of a quantity as its methods do, without the spaces around it.
+func boundless(text []byte) bool { return quantity.Boundless(string(bytes.TrimSpace(text))) }
 
 // inCBOR is inJSON for a data item that was found to be well-formed.
-func (m measured) inCBOR(raw []byte) bool {
-	if len(m) == 0 {
+func (m *measured) inCBOR(raw []byte) bool {
+	if m == nil {
 		return false
 	}
-	w := cborWalk{m, raw, 0}
-	boundless, _ := w.item(false)
-	return boundless
+	w := cborWalk{raw, 0}
+	found, _ := w.item(m)
+	return found
 }
 
 // cborWalk goes through a data item. It ends early at what is not well-formed.
 type cborWalk struct {
-	measured measured
-	b        []byte
-	i        int
+	b []byte
+	i int
 }
 
 // head reads a head. The end of the data is a break.
@@ -151,32 +212,47 @@ func (w *cborWalk) head() (h head) {
 }
 
 // item looks at the next data item, and reports whether it was a break.
-func (w *cborWalk) item(inside bool) (boundless, ended bool) {
+func (w *cborWalk) item(m *measured) (found, ended bool) {
+	if m != nil && m.quantity {
+		return w.quantity()
+	}
 	switch h := w.head(); h.major {
 	case cborBytes, cborText:
-		text := w.text(h)
-		return inside && quantity.Boundless(string(bytes.TrimSpace(text))), false
+		w.text(h)
+		return false, false
 	case cborTag:
-		return w.item(inside)
+		return w.item(m)
 	case cborArray:
-		return w.each(h, func() (bool, bool) { return w.item(inside) }), false
+		return w.each(h, func() (bool, bool) { return w.item(m.element()) }), false
 	case cborMap:
-		return w.each(h, func() (bool, bool) { return w.member(inside) }), false
+		return w.each(h, func() (bool, bool) { return w.member(m) }), false
 	default:
 		return false, h.major == cborOther && h.indefinite()
 	}
 }
 
-func (w *cborWalk) each(of head, look func() (boundless, ended bool)) bool {
+// quantity looks at the text that apimachinery makes of an item: tags may say that bytes are to
+// be written as base64, or in hexadecimal digits, one of which is e.
+func (w *cborWalk) quantity() (found, ended bool) {
+	start := w.i
+	if _, ended := w.item(nil); ended || w.i > len(w.b) {
+		return false, ended
+	}
+	var text string
+	err := direct.Unmarshal(w.b[start:w.i], &text)
+	return err == nil && boundless([]byte(text)), false
+}
+
+func (w *cborWalk) each(of head, look func() (found, ended bool)) bool {
 	for n := uint64(0); of.indefinite() || n < of.n; n++ {
-		if boundless, ended := look(); boundless || ended {
-			return boundless
+		if found, ended := look(); found || ended {
+			return found
 		}
 	}
 	return false
 }
 
-func (w *cborWalk) member(inside bool) (boundless, ended bool) {
+func (w *cborWalk) member(of *measured) (found, ended bool) {
 	h := w.head()
 	if h.major == cborOther && h.indefinite() {
 		return false, true
@@ -185,7 +261,7 @@ func (w *cborWalk) member(inside bool) (boundless, ended bool) {
 	if h.major == cborBytes || h.major == cborText {
 		name = w.text(h)
 	}
-	return w.item(inside || w.measured[string(name)])
+	return w.item(of.member(name))
 }
 
 // text returns a string, put together from its chunks.

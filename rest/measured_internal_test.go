@@ -6,23 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/informerkit/informer"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 )
 
-// boundless are quantities that apimachinery would read for hours, or fill the memory with.
-var boundless = []string{"1e-2000000000", " 1E-2000000000 ", "12345678901234567890123e2000000000", "-.5e-0002000000000"}
+// boundlessTexts are quantities that apimachinery would read for hours, or fill the memory with.
+var boundlessTexts = []string{"1e-2000000000", " 1E-2000000000 ", "12345678901234567890123e2000000000", "-.5e-0002000000000"}
 
 // A quantity that would be read for hours is an object that does not fit its type, however it
 // is read, and whatever else is wrong with it.
 func TestBoundlessQuantities(t *testing.T) {
 	odd := structDecoder[*oddTag](metadataType.GroupVersionKind(), false)
-	for _, text := range boundless {
+	for _, text := range boundlessTexts {
 		for _, member := range []string{
 			`"quantity":%q`, `"quantities":{"cpu":"1","memory":%q}`, `"quantity":"1","quantity":%q`, `"qu\u0061ntity":%q`, `"int":"x","quantity":%q`,
 		} {
@@ -40,9 +43,13 @@ func TestBoundlessQuantities(t *testing.T) {
 	if _, err := odd([]byte(`{"quantity":1e-2000000000}`)); !errors.Is(err, errQuantity) {
 		t.Error(err)
 	}
-	body := []byte(`{"string":"1e-2000000000","map":{"quantity":"1"},"unknown":"1e-2000000000","metadata":{"name":"1e-2000000000"}}`)
+	body := []byte(`{"string":"1e-2000000000","map":{"quantity":"node1234"},"unknown":"1e-2000000000","raw":{"quantities":["1e-2000000000"]},` +
+		`"metadata":{"name":"1e-2000000000","labels":{"quantity":"node1234"}},"quantity":"1","quantity":"2"}`)
 	if _, err := odd(body); err != nil {
 		t.Errorf("what is no quantity: %v", err)
+	}
+	if _, err := structDecoder[*sample](metadataType.GroupVersionKind(), false)(body); err != nil {
+		t.Errorf("what is no quantity, in general: %v", err)
 	}
 }
 
@@ -61,10 +68,11 @@ func TestBoundlessCBOR(t *testing.T) {
 		}
 		return raw
 	}
-	for _, text := range boundless {
+	for _, text := range boundlessTexts {
 		check("quantity", encode(map[string]any{"metadata": map[string]any{"name": "a"}, "quantity": text}), true)
 		check("quantities", encode(map[string]any{"string": text, "quantities": map[string]any{"a": "1", "b": text}}), true)
-		check("no quantity", encode(map[string]any{"string": text, "map": map[string]any{"quantity": "1"}}), false)
+		check("no quantity", encode(map[string]any{"string": text, "map": map[string]any{"quantity": text}, "raw": map[string]any{"quantity": text}}), false)
+		check("tagged", slices.Concat([]byte("\xd9\xd9\xf7\xa1\x68quantity\xd9\xd9\xf7\x78"), []byte{byte(len(text))}, []byte(text)), true)
 		var chunks []byte // {"quantity": (_ ...)}, the name too
 		chunks = append(chunks, 0xbf, 0x7f, 0x64)
 		chunks = append(append(append(chunks, "quan"...), 0x64), "tity"...)
@@ -74,7 +82,10 @@ func TestBoundlessCBOR(t *testing.T) {
 		}
 		check("in chunks", append(chunks, 0xff, 0xff), true)
 	}
-	for _, raw := range []string{"", "\xbf", "\xa1", "\xa1\x68quantity", "\x9b\xff\xff\xff\xff\xff\xff\xff\xff", "\x7f", "\x7b\xff\xff\xff\xff\xff\xff\xff\xffx", "\x7b", "\xc1\xc1"} {
+	// Bytes that are to be written in hexadecimal digits, and what comes out of that: 1e20000000.
+	check("hexadecimal", []byte("\xa1\x68quantity\xd7\x45\x1e\x20\x00\x00\x00"), true)
+	check("bytes", []byte("\xa1\x68quantity\x45\x1e\x20\x00\x00\x00"), false)
+	for _, raw := range []string{"", "\xbf", "\xa1", "\xa1\x68quantity", "\x9b\xff\xff\xff\xff\xff\xff\xff\xff", "\x7f", "\x7b\xff\xff\xff\xff\xff\xff\xff\xffx", "\x7b", "\xc1\xc1", "\xa1\x68quantity\x6d1e-20"} {
 		if measuredIn(reflect.TypeFor[sample]()).inCBOR([]byte(raw)) {
 			t.Errorf("%x", raw)
 		}
@@ -95,7 +106,7 @@ func (m *measures) Unmarshal([]byte) error { return errors.New("called") }
 
 func TestBoundlessProtobuf(t *testing.T) {
 	of := func(text string) []byte { return protoPart(nil, 1, []byte(text)) }
-	for _, text := range boundless {
+	for _, text := range boundlessTexts {
 		for name, raw := range map[string][]byte{
 			"one":           protoPart(nil, 1, of(text)),
 			"of two":        protoPart(nil, 1, append(of("1"), of(text)...)),
@@ -117,13 +128,13 @@ func TestBoundlessProtobuf(t *testing.T) {
 	}
 	planner, _ := newProtoPlan(reflect.TypeFor[measures](), false)
 	plan := planner.plan(reflect.TypeFor[measures]())
-	huge := protoPart(nil, 1, of(boundless[0]))
+	huge := protoPart(nil, 1, of(boundlessTexts[0]))
 	group := []byte{7<<3 | wireGroup, 8<<3 | wireGroup, 9 << 3, 1, 8<<3 | wireGroupEnd, 9<<3 | wire32, 1, 2, 3, 4, 7<<3 | wireGroupEnd}
 	for name, row := range map[string]struct {
 		raw  []byte
 		want error
 	}{
-		"a text":                 {protoPart(nil, 5, []byte(boundless[0])), nil},
+		"a text":                 {protoPart(nil, 5, []byte(boundlessTexts[0])), nil},
 		"a usual quantity":       {protoPart(nil, 4, protoPart(nil, 1, of("100m"))), nil},
 		"truncated":              {huge[:len(huge)-1], nil}, // Unmarshal ends there, too
 		"after a group":          {append(group, huge...), errQuantity},
@@ -140,7 +151,7 @@ func TestBoundlessProtobuf(t *testing.T) {
 	}
 }
 
-// Types that hold themselves by way of slices and maps alone end, too.
+// Types that hold themselves by way of slices, maps or pointers alone end, too.
 type (
 	sliceOf   []sliceOf
 	mapOf     map[string]mapOf
@@ -153,13 +164,64 @@ type (
 		Inner    []struct {
 			Limit resource.Quantity `json:"limit"`
 		}
+		Number  **resource.Quantity
+		Skipped resource.Quantity `json:"-"`
+		Deep    struct{ deeper }
+		Both    resource.Quantity
+		hidden
+	}
+	deeper struct{ *resource.Quantity }
+	hidden struct {
+		One  resource.Quantity `json:"quantity"`
+		Size resource.Quantity `json:"size"`
+		Both string
 	}
 )
 
 func TestMeasured(t *testing.T) {
-	got := measuredIn(reflect.TypeFor[Recursive]())
-	if want := (measured{"Embedded": true, "lists": true, "limit": true}); !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
+	m := measuredIn(reflect.TypeFor[Recursive]())
+	for path, want := range map[string]bool{
+		"Embedded": true, "lists": false, "lists a": false, "lists a 0": true, "Inner": false, "Inner 0 limit": true, "Inner limit": false,
+		"limit": false, "Slices 0 0": false, "Maps a b": false, "other": false, "Number": true, "Number other": false, "Skipped": false, "-": false,
+		"quantity": true, "Quantity": false, "Deep": true, "Deep limit": false, "size": true, "Both": true,
+	} {
+		at := m
+		for name := range strings.SplitSeq(path, " ") {
+			at = at.member([]byte(name))
+		}
+		if got := at != nil && at.quantity; got != want {
+			t.Errorf("%s: %t, want %t", path, got, want)
+		}
+	}
+	if m := measuredIn(reflect.TypeFor[nested]()); m != nil {
+		t.Errorf("a type without quantities: %v", m)
+	}
+}
+
+// embedding has the methods of what it embeds, and so is a quantity, in another struct too.
+type embedding struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Limit             struct{ resource.Quantity } `json:"limit"`
+}
+
+// DeepCopyObject implements runtime.Object.
+func (e *embedding) DeepCopyObject() runtime.Object { out := *e; return &out }
+
+func TestBoundlessEmbedded(t *testing.T) {
+	if newPlan(reflect.TypeFor[embedding](), false) == nil {
+		t.Fatal("there is no plan")
+	}
+	decode := structDecoder[*embedding](metadataType.GroupVersionKind(), false)
+	for _, text := range boundlessTexts {
+		if _, err := decode(fmt.Appendf(nil, `{"limit":%q}`, text)); !errors.Is(err, errQuantity) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"1", "128Mi", " 1e3 ", strings.Repeat(" ", 2000) + "1"} {
+		if got, err := decode(fmt.Appendf(nil, `{"limit":%q}`, text)); err != nil || got.Limit.IsZero() {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
 	}
 }
 
