@@ -120,7 +120,7 @@ func TestBoundlessProtobuf(t *testing.T) {
 			if planner.message(plan, raw, reflect.ValueOf(new(measures)).Elem()) {
 				t.Errorf("%s: it is read", name)
 			}
-			decode := planner.fit(plan, func([]byte) (informer.Object, error) { return nil, errors.New("called") })
+			decode := planner.fit(reflect.TypeFor[measures](), func([]byte) (informer.Object, error) { return nil, errors.New("called") })
 			if _, err := decode(raw); !errors.Is(err, errQuantity) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -235,5 +235,45 @@ func TestMapsWithinMaps(t *testing.T) {
 				t.Errorf("%s: %t", body, ok)
 			}
 		}
+	}
+}
+
+// foreign is of a package that is none of Kubernetes, as those of other API servers are: its own
+// Unmarshal reads it, and nothing else.
+type foreign struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta `protobuf:"bytes,1,opt,name=metadata"`
+	Limit             resource.Quantity `protobuf:"bytes,2,opt,name=limit"`
+	Next              *foreign          `protobuf:"bytes,3,opt,name=next"`
+}
+
+// DeepCopyObject implements runtime.Object.
+func (f *foreign) DeepCopyObject() runtime.Object { out := *f; return &out }
+
+// Unmarshal implements protoMessage.
+func (f *foreign) Unmarshal(data []byte) error {
+	f.Name = fmt.Sprint(len(data), " bytes were shown")
+	return nil
+}
+
+func TestUnfitOfAnotherPackage(t *testing.T) {
+	decode := protoDecoder(decoded{elem: reflect.TypeFor[foreign]()})
+	limit := func(text string) []byte { return protoPart(nil, 2, protoPart(nil, 1, []byte(text))) }
+	for _, text := range boundlessTexts {
+		for _, raw := range [][]byte{limit(text), protoPart(limit("1"), 3, limit(text))} {
+			if got, err := decode(raw); !errors.Is(err, errQuantity) {
+				t.Errorf("%q: %v, %v", raw, got, err)
+			}
+		}
+	}
+	var deep []byte
+	for range maxProtoDepth {
+		deep = protoPart(nil, 3, deep)
+	}
+	if _, err := decode(deep); !errors.Is(err, errTooDeep) {
+		t.Error(err)
+	}
+	if got, err := decode(limit("1")); err != nil || got.GetName() != "5 bytes were shown" {
+		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -175,10 +175,7 @@ func protoTypeMeta(data []byte) (out metav1.TypeMeta) {
 func protoDecoder(of decoded) decodeFunc[informer.Object] {
 	t := of.elem
 	planner, plan := newProtoPlan(t, of.dropManaged)
-	general := generalProtoDecoder(t, of.dropManaged, plan == nil)
-	if plan != nil {
-		general = planner.fit(plan, general)
-	}
+	general := planner.fit(t, generalProtoDecoder(t, of.dropManaged, plan == nil))
 	return func(raw []byte) (informer.Object, error) {
 		v := reflect.New(t)
 		planner.strings.begin()

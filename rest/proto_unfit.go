@@ -15,11 +15,13 @@ import (
 
 var errTooDeep = errors.New("nested too deep")
 
-// fit keeps what is unfit from a decoder.
-func (p *protoPlanner) fit(plan *protoPlan, decode decodeFunc[informer.Object]) decodeFunc[informer.Object] {
+// fit keeps what is unfit from a decoder of a type, as far as its tags tell: of types outside
+// Kubernetes too, where a plan to read them would ask more of the tags.
+func (p *protoPlanner) fit(t reflect.Type, decode decodeFunc[informer.Object]) decodeFunc[informer.Object] {
+	plan := p.plan(t)
 	return func(raw []byte) (informer.Object, error) {
 		if err := p.unfit(plan, raw, maxProtoDepth); err != nil {
-			return nil, fmt.Errorf("%w %v: %w", errSchema, plan.t, err)
+			return nil, fmt.Errorf("%w %v: %w", errSchema, t, err)
 		}
 		return decode(raw)
 	}
