@@ -190,9 +190,10 @@ func (p *planner) fillStrings(habits *habits, c *cursor, v reflect.Value) bool {
 	return len(out) == n
 }
 
-// count returns the number of members or elements of what begins here.
+// count returns the number of members or elements of what begins here. It reads all of it, so
+// it is not for what may hold itself.
 func (c *cursor) count() (n int) {
-	ahead := *c
+	ahead := *c // which leaves c at the first byte
 	for more := ahead.enter(); more; more = ahead.more() {
 		if c.b[c.i] == '{' {
 			ahead.name()
@@ -232,7 +233,7 @@ func (s *slicePlan) fill(c *cursor, v reflect.Value) bool {
 		gathered.Grow(1)
 		gathered.SetLen(n + 1)
 		if !s.elem.fill(c, gathered.Index(n)) {
-			return false // and not the memory, which is not zero
+			return false // and let go of the memory: what was gathered in it is not zero
 		}
 		n++
 	}
@@ -264,7 +265,7 @@ type mapPlan struct {
 	elem    *plan
 	strings *interner
 	scratch [2]reflect.Value // a key and a value; invalid while they are in use
-	within  bool             // a map of this kind
+	within  bool             // one is being filled: others are within it
 }
 
 func (m *mapPlan) fill(c *cursor, v reflect.Value) bool {

@@ -225,7 +225,37 @@ func TestBoundlessEmbedded(t *testing.T) {
 	}
 }
 
-// A map within maps of its kind is looked ahead of once.
+// A map knows whether it is within another one, whatever became of those before.
+func TestMapsKnowWhereTheyAre(t *testing.T) {
+	m := &mapPlan{t: reflect.TypeFor[map[string]int](), strings: newInterner()}
+	m.elem = &plan{fill: func(c *cursor, _ reflect.Value) bool {
+		if !m.within {
+			t.Error("the value of a map is not within it")
+		}
+		switch c.next() {
+		case '0':
+			return false
+		case '1':
+			panic("an UnmarshalJSON")
+		}
+		inner := m.fill(c, reflect.New(m.t).Elem())
+		if !m.within {
+			t.Error("no longer after a map within it")
+		}
+		return inner
+	}}
+	for _, body := range []string{`{}`, `{"a":{"b":{}},"c":{}}`, `{"a":{"b":0}}`, `{"a":{"b":1}}`} {
+		func() {
+			defer func() { _ = recover() }()
+			m.fill(&cursor{b: []byte(body)}, reflect.New(m.t).Elem())
+		}()
+		if m.within {
+			t.Errorf("after %s", body)
+		}
+	}
+}
+
+// Maps within maps of their kind are filled as others are, though not counted before.
 func TestMapsWithinMaps(t *testing.T) {
 	plan := newPlan(reflect.TypeFor[nested](), false)
 	for range 3 {

@@ -177,10 +177,11 @@ func (p *planner) stringsFiller() filler {
 
 // structure plans a struct whose names are all different, whatever is embedded in it.
 func (p *planner) structure(t reflect.Type) (filler, bool) {
-	return p.fillStructure(&structPlan{root: t == p.root}, t)
+	return p.structureFiller(&structPlan{root: t == p.root}, t)
 }
 
-func (p *planner) fillStructure(s *structPlan, t reflect.Type) (filler, bool) {
+// structureFiller completes the plan of a struct, and returns what fills one.
+func (p *planner) structureFiller(s *structPlan, t reflect.Type) (filler, bool) {
 	s.names, s.strings = map[string]int{}, p.strings
 	if !p.addFields(s, t, nil) || len(s.fields) > maxFields {
 		return nil, false
@@ -243,7 +244,7 @@ func (p *planner) addField(s *structPlan, f fieldPlan, t reflect.Type) (ok bool)
 // template in it may have some, too, and keeps them.
 func (p *planner) bareMetadata(t reflect.Type) (*plan, bool) {
 	s := &structPlan{bare: true}
-	fill, ok := p.fillStructure(s, t)
+	fill, ok := p.structureFiller(s, t)
 	return &plan{fill: fill}, ok
 }
 

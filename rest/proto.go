@@ -51,7 +51,8 @@ type field struct {
 }
 
 // fields calls a function for each field of a message that has a length, and reports
-// whether the message is sound, as far as it was read: false from the function ends it.
+// whether the message is sound, as far as it was read: false from the function ends it. Unlike
+// message it tells where a field begins, and unlike generated it refuses groups.
 func fields(message []byte, each func(f field) bool) bool {
 	for at := 0; at < len(message); {
 		f := field{start: at}

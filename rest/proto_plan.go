@@ -27,7 +27,7 @@ type protoPlan struct {
 	fill   protoFiller
 	itself bool          // its Unmarshal was written by hand
 	elem   *protoPlan    // of a pointer
-	fields []*protoField // of a struct or an entry of a map, by number
+	fields []*protoField // of a struct or an entry of a map, by number; at 0: one out of place
 	t      reflect.Type  // nil: an entry of a map
 	made   bool          // the fields of a struct: most are never met, and never planned
 }
@@ -63,7 +63,7 @@ type protoPlanner struct {
 	plans       map[reflect.Type]*protoPlan
 	strings     *interner
 	quantities  *quantities
-	depth       int // of the message that is being read
+	depth       int // of the message that is being read; 1: the object, 2: its metadata among others
 	dropManaged bool
 }
 
@@ -148,7 +148,7 @@ func (p *protoPlanner) structure(out *protoPlan) {
 		tag, _, _ = strings.Cut(tag, ",")
 		number, err := strconv.Atoi(tag)
 		if err != nil || number < 1 || number > maxNumber || !t.Field(i).IsExported() {
-			number = 0 // a field that no message can have: all are left to Unmarshal
+			number = 0 // which no field has: all messages of the type are left to Unmarshal
 		}
 		out.fields = append(out.fields, make([]*protoField, max(0, number+1-len(out.fields)))...)
 		f := p.field(t.Field(i).Type)
@@ -181,7 +181,8 @@ func (p *protoPlanner) field(t reflect.Type) *protoField {
 	return f
 }
 
-// message reads a message into a struct.
+// message reads a message into a struct. After false the depth is wrong: it begins anew with
+// the next object.
 func (p *protoPlanner) message(plan *protoPlan, data []byte, v reflect.Value) bool {
 	if !plan.made {
 		p.structure(plan)
