@@ -179,12 +179,13 @@ func endsEvent(b []byte) bool {
 		if i < 0 {
 			return false
 		}
-		line := b[:i]
-		switch b = b[i+1:]; {
-		case len(bytes.TrimLeft(b, space)) == 0:
+		line, rest := b[:i], bytes.TrimLeft(b[i+1:], space)
+		if len(rest) == 0 {
 			line = bytes.TrimRight(line, space)
 			return bytes.HasSuffix(line, []byte("}")) && line[0] != ' ' && line[0] != '\t'
-		case b[0] == '{':
+		}
+		empty := b[:len(b)-len(rest)] // the lines before the next that says something
+		if b = b[bytes.LastIndexByte(empty, '\n')+1:]; b[0] == '{' {
 			return true
 		}
 	}

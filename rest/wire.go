@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // wire reads a binary body in pieces that are limited in size.
@@ -68,10 +69,7 @@ func (w *wire) more(n uint64) error {
 	for n > 0 {
 		step := int(min(n, uint64(max(readBuffer, len(w.piece)))))
 		at := len(w.piece)
-		if cap(w.piece)-at < step {
-			w.piece = append(make([]byte, 0, at+step), w.piece...)
-		}
-		w.piece = w.piece[:at+step]
+		w.piece = slices.Grow(w.piece, step)[:at+step] // by more than that: a step may be one byte
 		got, err := io.ReadFull(w.r, w.piece[at:])
 		w.offset += int64(got)
 		if err != nil {
