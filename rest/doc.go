@@ -66,8 +66,8 @@
 //
 // A quantity whose exponent is beyond ±999, or that is longer than 1,024 bytes, is refused in
 // every encoding: apimachinery reads 1e-2000000000 for hours. Its object is one that cannot be
-// decoded. What a type does in an UnmarshalJSON of its own, or in an Unmarshal that its tags do
-// not tell of, is its own affair.
+// decoded. A type with an UnmarshalJSON or Unmarshal of its own is taken to read what its tags
+// tell of; what else it does is its own affair.
 //
 // # Errors
 //

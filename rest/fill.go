@@ -24,12 +24,16 @@ func fillNothing(c *cursor, _ reflect.Value) bool {
 	return true
 }
 
-// fillItself is for types that read JSON themselves.
-func fillItself(c *cursor, v reflect.Value) bool {
-	c.next()
-	start := c.i
-	c.skip()
-	return v.Addr().Interface().(stdjson.Unmarshaler).UnmarshalJSON(c.b[start:c.i:c.i]) == nil
+// itselfFiller is for types that read JSON themselves.
+func itselfFiller(t reflect.Type) filler {
+	measured := measuredIn(t)
+	return func(c *cursor, v reflect.Value) bool {
+		c.next()
+		start := c.i
+		c.skip()
+		raw := c.b[start:c.i:c.i]
+		return !measured.inJSON(raw) && v.Addr().Interface().(stdjson.Unmarshaler).UnmarshalJSON(raw) == nil
+	}
 }
 
 func (p *planner) fillString(c *cursor, v reflect.Value) bool {

@@ -252,14 +252,22 @@ func (w *cborWalk) each(of head, look func() (found, ended bool)) bool {
 	return false
 }
 
+// member looks at a name, which may be anything, and at its value.
 func (w *cborWalk) member(of *measured) (found, ended bool) {
+	start := w.i
 	h := w.head()
-	if h.major == cborOther && h.indefinite() {
-		return false, true
+	for h.major == cborTag {
+		h = w.head()
 	}
 	var name []byte
-	if h.major == cborBytes || h.major == cborText {
+	switch {
+	case h.major == cborOther && h.indefinite():
+		return false, true
+	case h.major == cborBytes || h.major == cborText:
 		name = w.text(h)
+	default:
+		w.i = start
+		w.item(nil)
 	}
 	return w.item(of.member(name))
 }

@@ -3,6 +3,7 @@
 package rest
 
 import (
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -83,6 +84,14 @@ func TestBoundlessCBOR(t *testing.T) {
 		check("in chunks", append(chunks, 0xff, 0xff), true)
 	}
 	// Bytes that are to be written in hexadecimal digits, and what comes out of that: 1e20000000.
+	quantity := append([]byte("\x68quantity\x6d"), boundlessTexts[0]...) // a name and its value
+	for name, before := range map[string]string{
+		"after a tag before a name": "\xa2\x63map\xa1\xd9\xd9\xf7\x61x\x61y",
+		"after a name in an array":  "\xa2\x63any\xa1\x82\x61a\x61b\x61y",
+		"after a number for a name": "\xa2\x07\x61y",
+	} {
+		check(name, append([]byte(before), quantity...), true)
+	}
 	check("hexadecimal", []byte("\xa1\x68quantity\xd7\x45\x1e\x20\x00\x00\x00"), true)
 	check("bytes", []byte("\xa1\x68quantity\x45\x1e\x20\x00\x00\x00"), false)
 	for _, raw := range []string{"", "\xbf", "\xa1", "\xa1\x68quantity", "\x9b\xff\xff\xff\xff\xff\xff\xff\xff", "\x7f", "\x7b\xff\xff\xff\xff\xff\xff\xff\xffx", "\x7b", "\xc1\xc1", "\xa1\x68quantity\x6d1e-20"} {
@@ -111,6 +120,7 @@ func TestBoundlessProtobuf(t *testing.T) {
 			"one":           protoPart(nil, 1, of(text)),
 			"of two":        protoPart(nil, 1, append(of("1"), of(text)...)),
 			"pointer":       protoPart(nil, 2, of(text)),
+			"no wire type":  protoPart(nil, 3, append([]byte{2 << 3, byte(len(of(text)))}, of(text)...)),
 			"map":           protoPart(nil, 3, protoPart(protoPart(nil, 1, []byte("cpu")), 2, of(text))),
 			"within":        protoPart(nil, 4, protoPart(nil, 1, of(text))),
 			"after a fault": protoPart(protoPart(protoPart(nil, 1, of("1")), 1, of("1")), 4, protoPart(nil, 2, of(text))),
@@ -143,6 +153,11 @@ func TestBoundlessProtobuf(t *testing.T) {
 		"after a lossy number":   {append([]byte{7 << 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}, huge...), errQuantity},
 		"after an endless one":   {append([]byte{7 << 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}, huge...), nil},
 		"a number that is lossy": {append([]byte{1<<3 | wireBytes | 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40}, huge[1:]...), errQuantity},
+		"an entry's odd wires":   {protoPart(nil, 3, append([]byte{1<<3 | wire64, 1, 'a', 2 << 3, byte(len(of(boundlessTexts[0])))}, of(boundlessTexts[0])...)), errQuantity},
+		"beyond its entry":       {append([]byte{3<<3 | wireBytes, 2, 2<<3 | wireBytes, byte(len(of(boundlessTexts[0])))}, of(boundlessTexts[0])...), errQuantity},
+		"a cut entry":            {protoPart(nil, 3, []byte{2<<3 | wireBytes, 5}), nil},
+		"an empty entry":         {protoPart(nil, 3, nil), nil},
+		"half a key":             {protoPart(nil, 3, []byte{0x80}), nil},
 		"after numbers":          {append([]byte{7<<3 | wire64, 1, 2, 3, 4, 5, 6, 7, 8, 7<<3 | wire32, 1, 2, 3, 4}, huge...), errQuantity},
 	} {
 		if err := planner.unfit(plan, row.raw, maxProtoDepth); !errors.Is(err, row.want) {
@@ -203,6 +218,18 @@ type embedding struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Limit             struct{ resource.Quantity } `json:"limit"`
+	Itself            readsItself                 `json:"itself"`
+}
+
+// readsItself does what would be done anyway.
+type readsItself struct {
+	Limit resource.Quantity `json:"limit"`
+	Label string            `json:"label"`
+}
+
+func (r *readsItself) UnmarshalJSON(raw []byte) error {
+	type plain readsItself
+	return stdjson.Unmarshal(raw, (*plain)(r))
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -214,8 +241,13 @@ func TestBoundlessEmbedded(t *testing.T) {
 	}
 	decode := structDecoder[*embedding](metadataType.GroupVersionKind(), false)
 	for _, text := range boundlessTexts {
-		if _, err := decode(fmt.Appendf(nil, `{"limit":%q}`, text)); !errors.Is(err, errQuantity) {
-			t.Errorf("%s: %v", text, err)
+		for _, body := range []string{`{"limit":%q}`, `{"itself":{"limit":%q}}`} {
+			if _, err := decode(fmt.Appendf(nil, body, text)); !errors.Is(err, errQuantity) {
+				t.Errorf(body+": %v", text, err)
+			}
+		}
+		if got, err := decode(fmt.Appendf(nil, `{"itself":{"limit":"1","label":%q}}`, text)); err != nil || got.Itself.Label != text {
+			t.Errorf("a label of %s: %v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"1", "128Mi", " 1e3 ", strings.Repeat(" ", 2000) + "1"} {

@@ -92,10 +92,8 @@ func (p *planner) filler(t reflect.Type) (filler, bool) {
 		switch {
 		case pointer.Implements(unmarshalerFromType):
 			return nil, false
-		case readAsQuantity(t):
-			return fillEmbedded, true
 		case pointer.Implements(unmarshalerType):
-			return fillItself, true
+			return itselfFiller(t), true
 		case pointer.Implements(textType):
 			return nil, false
 		}

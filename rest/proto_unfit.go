@@ -42,12 +42,45 @@ func (p *protoPlanner) unfit(plan *protoPlan, data []byte, left int) error {
 	case plan.t != nil && !plan.made:
 		p.structure(plan)
 	}
-	return (&generated{data}).each(func(number int32, value []byte) error {
+	in := &generated{data}
+	return in.each(func(number int32, value []byte) error {
 		if int(number) >= len(plan.fields) || plan.fields[number] == nil || plan.fields[number].plan == nil {
 			return nil
 		}
-		return p.unfit(plan.fields[number].plan, value, left-1)
+		field := plan.fields[number].plan
+		if field.t == nil {
+			return p.unfitEntry(field.fields[2].plan, value[:len(value)+len(in.b)], len(value), left-1)
+		}
+		return p.unfit(field, value, left-1)
 	})
+}
+
+// unfitEntry is unfit for an entry of a map, which begins in data and is size bytes long.
+// Generated code reads its key and value whatever wire types they say, and beyond its end.
+func (p *protoPlanner) unfitEntry(of *protoPlan, data []byte, size, left int) error {
+	if of.wire != wireBytes {
+		return nil
+	}
+	for in := (&generated{data}); len(data)-len(in.b) < size; {
+		key, ok := in.varint()
+		if !ok {
+			return nil
+		}
+		number, wire := int32(key>>3), key&7
+		if number == 1 || number == 2 {
+			wire = wireBytes
+		}
+		value, ok := in.value(wire)
+		if !ok {
+			return nil
+		}
+		if number == 2 {
+			if err := p.unfit(of, value, left); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // boundlessProto looks at all texts of a Quantity, each of which is read.

@@ -53,17 +53,5 @@ func (q *quantities) fillJSON(c *cursor, v reflect.Value) bool {
 			return true
 		}
 	}
-	return boundedItself(value, v)
-}
-
-// fillEmbedded is fillItself for types that have the methods of a quantity which they embed.
-func fillEmbedded(c *cursor, v reflect.Value) bool {
-	c.next()
-	start := c.i
-	c.skip()
-	return boundedItself(c.b[start:c.i:c.i], v)
-}
-
-func boundedItself(value []byte, v reflect.Value) bool {
 	return !quantity.Boundless(string(value)) && v.Addr().Interface().(stdjson.Unmarshaler).UnmarshalJSON(value) == nil
 }
