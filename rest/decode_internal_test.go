@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -291,6 +292,8 @@ func TestManagedFieldsAreLeftOut(t *testing.T) {
 	}
 }
 
+var hugeExponent = regexp.MustCompile(`[eE][+-]?0*[1-9][0-9]{3}`)
+
 func FuzzTypedEqualsApimachinery(f *testing.F) {
 	for _, members := range odd {
 		f.Add([]byte("{" + members + "}"))
@@ -302,8 +305,11 @@ func FuzzTypedEqualsApimachinery(f *testing.F) {
 			return
 		}
 		got, err := decode(raw)
-		if errors.Is(err, errQuantity) {
-			return // which apimachinery would be at for hours
+		if errors.Is(err, errQuantity) { // which apimachinery would be at for hours
+			if len(raw) < 1024 && !hugeExponent.Match(raw) {
+				t.Fatalf("%q: %v", raw, err)
+			}
+			return
 		}
 		want := &sample{}
 		wantErr := utiljson.Unmarshal(raw, want)
