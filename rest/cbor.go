@@ -27,6 +27,10 @@ const (
 	cborIndefinite = 31
 	cborBreak      = 0xff
 	maxCBORDepth   = 10000 // as apimachinery's decoder has it
+
+	// Arrays without a length in each other: apimachinery's decoder goes through all that is in
+	// one to count its elements. Servers of Kubernetes write none.
+	maxIndefinite = 32
 )
 
 // CBOR is what servers of Kubernetes have for all types, from 1.32 on and where it is switched
@@ -140,17 +144,21 @@ func (w *wire) item() ([]byte, error) {
 	if _, err := w.r.Peek(1); err != nil {
 		return nil, err
 	}
-	_, err := w.nested(0)
+	_, err := w.nested(0, 0)
 	return w.piece, err
 }
 
-// nested adds a data item to the piece, and reports whether it was a break.
-func (w *wire) nested(depth int) (ended bool, err error) {
+// nested adds a data item to the piece, and reports whether it was a break. It lies in so many
+// items, and arrays without a length.
+func (w *wire) nested(depth, indefinite int) (ended bool, err error) {
 	h, err := w.head()
 	if err != nil {
 		return false, err
 	}
-	if depth > maxCBORDepth {
+	if h.major == cborArray && h.indefinite() {
+		indefinite++
+	}
+	if depth > maxCBORDepth || indefinite > maxIndefinite {
 		return false, w.malformed("CBOR nested too deep")
 	}
 	count := h.n
@@ -170,15 +178,12 @@ func (w *wire) nested(depth int) (ended bool, err error) {
 		return h.major == cborOther && h.indefinite(), nil
 	}
 	for i := uint64(0); h.indefinite() || i < count; i++ {
-		ended, err := w.nested(depth + 1)
-		if err != nil {
+		ended, err := w.nested(depth+1, indefinite)
+		if err != nil || ended && h.indefinite() {
 			return false, err
 		}
 		if ended {
-			if !h.indefinite() {
-				return false, w.malformed("invalid CBOR")
-			}
-			return false, nil
+			return false, w.malformed("invalid CBOR")
 		}
 	}
 	return false, nil

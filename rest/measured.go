@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/informerkit/informer/internal/quantity"
 
@@ -30,14 +31,22 @@ type measured struct {
 	members  map[string]*measured // of a struct
 }
 
+// measuredTypes keeps what is known of types, *measured: each decoder asks.
+var measuredTypes sync.Map
+
 // measuredIn finds the quantities of a type. One with an UnmarshalJSON of its own is taken for
 // one that is read as its tags say.
 func measuredIn(t reflect.Type) *measured {
-	f := finder{found: map[reflect.Type]*measured{}}
-	if m := f.of(t); f.any {
-		return m
+	if known, ok := measuredTypes.Load(t); ok {
+		return known.(*measured)
 	}
-	return nil
+	f := finder{found: map[reflect.Type]*measured{}}
+	m := f.of(t)
+	if !f.any {
+		m = nil
+	}
+	measuredTypes.Store(t, m)
+	return m
 }
 
 // finder makes one measured a type, since types may hold themselves.

@@ -3,6 +3,7 @@
 package rest
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
@@ -155,11 +156,14 @@ func TestBoundlessProtobuf(t *testing.T) {
 		"a number that is lossy": {append([]byte{1<<3 | wireBytes | 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40}, huge[1:]...), errQuantity},
 		"an entry's odd wires":   {protoPart(nil, 3, append([]byte{1<<3 | wire64, 1, 'a', 2 << 3, byte(len(of(boundlessTexts[0])))}, of(boundlessTexts[0])...)), errQuantity},
 		"beyond its entry":       {append([]byte{3<<3 | wireBytes, 2, 2<<3 | wireBytes, byte(len(of(boundlessTexts[0])))}, of(boundlessTexts[0])...), errQuantity},
+		"many beyond":            {bytes.Repeat([]byte{3<<3 | wireBytes, 2, 1<<3 | wireBytes, 1}, 50), errBeyond},
+		"not many":               {bytes.Repeat([]byte{3<<3 | wireBytes, 2, 1<<3 | wireBytes, 0}, 50), nil},
 		"a cut entry":            {protoPart(nil, 3, []byte{2<<3 | wireBytes, 5}), nil},
 		"an empty entry":         {protoPart(nil, 3, nil), nil},
-		"half a key":             {protoPart(nil, 3, []byte{0x80}), nil},
+		"half a number":          {protoPart(nil, 3, []byte{0x80}), nil},
 		"after numbers":          {append([]byte{7<<3 | wire64, 1, 2, 3, 4, 5, 6, 7, 8, 7<<3 | wire32, 1, 2, 3, 4}, huge...), errQuantity},
 	} {
+		planner.beyond = 0
 		if err := planner.unfit(plan, row.raw, maxProtoDepth); !errors.Is(err, row.want) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -4,6 +4,7 @@ package rest
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -39,5 +40,20 @@ func TestManyEmptyLines(t *testing.T) {
 		if endsEvent([]byte(body)) != want {
 			t.Errorf("%.5q…%q: %t", body, body[max(0, len(body)-5):], !want)
 		}
+	}
+}
+
+// Arrays that say no length, in each other: each would be gone through by all around it.
+func TestIndefiniteArrays(t *testing.T) {
+	for depth, want := range map[int]error{maxIndefinite: nil, maxIndefinite + 1: ErrMalformed, maxCBORDepth - 1: ErrMalformed} {
+		for _, open := range []string{"\x9f", "\x81\x9f", "\xa1\x61a\x9f"} {
+			body := strings.Repeat(open, depth) + strings.Repeat("\x01", 300<<10) + strings.Repeat("\xff", depth)
+			if _, err := newWire(strings.NewReader(body), 1<<20).item(); !errors.Is(err, want) {
+				t.Errorf("%d of %x: %v", depth, open, err)
+			}
+		}
+	}
+	if _, err := newWire(strings.NewReader(strings.Repeat("\xbf\x61a", 1000)+"\x01"+strings.Repeat("\xff", 1000)), 1<<20).item(); err != nil {
+		t.Errorf("maps: %v", err)
 	}
 }

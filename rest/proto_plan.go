@@ -64,6 +64,7 @@ type protoPlanner struct {
 	strings     *interner
 	quantities  *quantities
 	depth       int // of the message that is being read; 1: the object, 2: its metadata among others
+	beyond      int // entries of maps in it that end before their values do
 	dropManaged bool
 }
 

@@ -13,13 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-var errTooDeep = errors.New("nested too deep")
+var (
+	errTooDeep = errors.New("nested too deep")
+	errBeyond  = errors.New("entries of maps that end before their values do")
+)
+
+// maxBeyond is how many of them may be in an object. There are none but for faults.
+const maxBeyond = 8
 
 // fit keeps what is unfit from a decoder of a type, as far as its tags tell: of types outside
 // Kubernetes too, where a plan to read them would ask more of the tags.
 func (p *protoPlanner) fit(t reflect.Type, decode decodeFunc[informer.Object]) decodeFunc[informer.Object] {
 	plan := p.plan(t)
 	return func(raw []byte) (informer.Object, error) {
+		p.beyond = 0
 		if err := p.unfit(plan, raw, maxProtoDepth); err != nil {
 			return nil, fmt.Errorf("%w %v: %w", errSchema, t, err)
 		}
@@ -28,7 +35,7 @@ func (p *protoPlanner) fit(t reflect.Type, decode decodeFunc[informer.Object]) d
 }
 
 // unfit tells what of a message Unmarshal must not be let to read, for nothing would end it:
-// messages nested too deep, and quantities that are boundless.
+// messages nested too deep, entries of maps that overlap, and quantities that are boundless.
 func (p *protoPlanner) unfit(plan *protoPlan, data []byte, left int) error {
 	switch {
 	case plan.elem != nil:
@@ -55,20 +62,22 @@ func (p *protoPlanner) unfit(plan *protoPlan, data []byte, left int) error {
 	})
 }
 
-// unfitEntry is unfit for an entry of a map, which begins in data and is size bytes long.
-// Generated code reads its key and value whatever wire types they say, and beyond its end.
+// unfitEntry is unfit for an entry of a map, of which data begins with size bytes. Generated code
+// reads its key and value whatever wire type they say, and beyond its end: there, each of many
+// entries may hold all that follows it.
 func (p *protoPlanner) unfitEntry(of *protoPlan, data []byte, size, left int) error {
-	if of.wire != wireBytes {
-		return nil
-	}
-	for in := (&generated{data}); len(data)-len(in.b) < size; {
+	in := &generated{data}
+	for len(data)-len(in.b) < size {
 		key, ok := in.varint()
 		if !ok {
 			return nil
 		}
 		number, wire := int32(key>>3), key&7
-		if number == 1 || number == 2 {
+		switch number {
+		case 1:
 			wire = wireBytes
+		case 2:
+			wire = of.wire
 		}
 		value, ok := in.value(wire)
 		if !ok {
@@ -79,6 +88,12 @@ func (p *protoPlanner) unfitEntry(of *protoPlan, data []byte, size, left int) er
 				return err
 			}
 		}
+	}
+	if len(data)-len(in.b) == size {
+		return nil
+	}
+	if p.beyond++; p.beyond > maxBeyond {
+		return errBeyond
 	}
 	return nil
 }
