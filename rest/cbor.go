@@ -28,9 +28,10 @@ const (
 	cborBreak      = 0xff
 	maxCBORDepth   = 10000 // as apimachinery's decoder has it
 
-	// Arrays without a length in each other: apimachinery's decoder goes through all that is in
-	// one to count its elements. Servers of Kubernetes write none.
-	maxIndefinite = 32
+	// Arrays without a length, and tags, in each other: apimachinery's decoder goes through all
+	// that is in such an array to count its elements, and from each tag to the last. Servers of
+	// Kubernetes write one tag at most.
+	maxAgain = 32
 )
 
 // CBOR is what servers of Kubernetes have for all types, from 1.32 on and where it is switched
@@ -149,16 +150,16 @@ func (w *wire) item() ([]byte, error) {
 }
 
 // nested adds a data item to the piece, and reports whether it was a break. It lies in so many
-// items, and arrays without a length.
-func (w *wire) nested(depth, indefinite int) (ended bool, err error) {
+// items, and in so many that are gone through again.
+func (w *wire) nested(depth, again int) (ended bool, err error) {
 	h, err := w.head()
 	if err != nil {
 		return false, err
 	}
-	if h.major == cborArray && h.indefinite() {
-		indefinite++
+	if h.major == cborTag || h.major == cborArray && h.indefinite() {
+		again++
 	}
-	if depth > maxCBORDepth || indefinite > maxIndefinite {
+	if depth > maxCBORDepth || again > maxAgain {
 		return false, w.malformed("CBOR nested too deep")
 	}
 	count := h.n
@@ -178,7 +179,7 @@ func (w *wire) nested(depth, indefinite int) (ended bool, err error) {
 		return h.major == cborOther && h.indefinite(), nil
 	}
 	for i := uint64(0); h.indefinite() || i < count; i++ {
-		ended, err := w.nested(depth+1, indefinite)
+		ended, err := w.nested(depth+1, again)
 		if err != nil || ended && h.indefinite() {
 			return false, err
 		}

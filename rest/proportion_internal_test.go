@@ -43,17 +43,20 @@ func TestManyEmptyLines(t *testing.T) {
 	}
 }
 
-// Arrays that say no length, in each other: each would be gone through by all around it.
-func TestIndefiniteArrays(t *testing.T) {
-	for depth, want := range map[int]error{maxIndefinite: nil, maxIndefinite + 1: ErrMalformed, maxCBORDepth - 1: ErrMalformed} {
-		for _, open := range []string{"\x9f", "\x81\x9f", "\xa1\x61a\x9f"} {
-			body := strings.Repeat(open, depth) + strings.Repeat("\x01", 300<<10) + strings.Repeat("\xff", depth)
+// Arrays that say no length, and tags, in each other: each would be gone through by all around it.
+func TestGoneThroughAgain(t *testing.T) {
+	for depth, want := range map[int]error{maxAgain: nil, maxAgain + 1: ErrMalformed, maxCBORDepth/2 - 1: ErrMalformed} {
+		for open, end := range map[string]string{"\x9f": "\xff", "\x81\x9f": "\xff", "\xa1\x61a\x9f": "\xff", "\xd9\xd9\xf6": "", "\xc6\x81": ""} {
+			body := strings.Repeat(open, depth) + "\x01" + strings.Repeat(end, depth)
 			if _, err := newWire(strings.NewReader(body), 1<<20).item(); !errors.Is(err, want) {
 				t.Errorf("%d of %x: %v", depth, open, err)
 			}
 		}
 	}
-	if _, err := newWire(strings.NewReader(strings.Repeat("\xbf\x61a", 1000)+"\x01"+strings.Repeat("\xff", 1000)), 1<<20).item(); err != nil {
-		t.Errorf("maps: %v", err)
+	for open, end := range map[string]string{"\xbf\x61a": "\xff", "\x81": ""} {
+		body := strings.Repeat(open, 5000) + "\x01" + strings.Repeat(end, 5000)
+		if _, err := newWire(strings.NewReader(body), 1<<20).item(); err != nil {
+			t.Errorf("%x: %v", open, err)
+		}
 	}
 }
