@@ -335,6 +335,21 @@ func TestWalkerAfterAnError(t *testing.T) {
 	}
 }
 
+// What a large object needed is let go of.
+func TestWalkerKeepsLittle(t *testing.T) {
+	w := newWalker()
+	for _, body := range []string{
+		`{"a":[` + strings.Repeat("1,", 2*maxKept) + `1]}`,
+		`{` + strings.Repeat(`"a":1,`, 2*maxKept) + `"b":1}`,
+		`{"a":[` + strings.Repeat("1,", 2*maxKept) + `1e999]}`,
+	} {
+		_, err := w.object([]byte(body))
+		if (err != nil) != strings.Contains(body, "e999") || cap(w.members) > maxKept || cap(w.values) > maxKept {
+			t.Errorf("%d members, %d values, %v", cap(w.members), cap(w.values), err)
+		}
+	}
+}
+
 // The input never holds much more than the largest piece.
 func TestInputIsBounded(t *testing.T) {
 	const limit = 1 << 20

@@ -40,11 +40,20 @@ func (w *walker) value(raw []byte) (any, error) {
 	return w.readValue(&cursor{b: raw})
 }
 
-// forget drops what an error has left behind.
+// maxKept is how many members, and values, memory is kept for: 128 KB and 64.
+const maxKept = 4096
+
+// forget drops what an error has left behind, and what one large object has needed.
 func (w *walker) forget() {
-	clear(w.members)
-	clear(w.values)
-	w.members, w.values = w.members[:0], w.values[:0]
+	w.members, w.values = kept(w.members), kept(w.values)
+}
+
+func kept[E any](scratch []E) []E {
+	if cap(scratch) > maxKept {
+		return nil
+	}
+	clear(scratch)
+	return scratch[:0]
 }
 
 func (w *walker) readValue(c *cursor) (any, error) {
