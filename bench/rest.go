@@ -25,7 +25,7 @@ var restModes = []restMode{
 	{mode: mirror.WatchList, few: 3_500, goals: goals{time: 0.17, peak: 0.74}},
 	{mode: mirror.Unstructured, few: 2_000, goals: goals{time: 0.42, live: 0.85}},
 	{mode: mirror.Protobuf, few: 20_000, goals: goals{time: 0.80, peak: 0.50}},
-	{mode: mirror.Metadata, few: 10_000, goals: goals{time: 0.35, peak: 0.40}},
+	{mode: mirror.Metadata, few: 20_000, goals: goals{time: 0.35, peak: 0.40}},
 }
 
 const fewListed = 4_000
