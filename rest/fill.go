@@ -165,8 +165,8 @@ func (p *planner) fillIntOrString(c *cursor, v reflect.Value) bool {
 	return ok && int64(to.IntVal) == n
 }
 
-// fillStrings reads labels and the like.
-func (p *planner) fillStrings(habits *habits, c *cursor, v reflect.Value) bool {
+// fillLabels reads labels and the like.
+func (p *planner) fillLabels(habits *habits, c *cursor, v reflect.Value) bool {
 	if c.next() == 'n' {
 		return fillNull(c)
 	}

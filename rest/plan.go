@@ -67,11 +67,11 @@ func (p *planner) plan(t reflect.Type) (out *plan, ok bool) {
 	}
 	out = &plan{}
 	p.plans[t] = out
-	out.fill, ok = p.filler(t)
+	out.fill, ok = p.fillerFor(t)
 	return out, ok
 }
 
-func (p *planner) filler(t reflect.Type) (filler, bool) {
+func (p *planner) fillerFor(t reflect.Type) (filler, bool) {
 	switch t {
 	case reflect.TypeFor[metav1.Time]():
 		return fillTime, true
@@ -159,18 +159,18 @@ func (p *planner) mapping(t reflect.Type) (filler, bool) {
 		return nil, false
 	}
 	if t == reflect.TypeFor[map[string]string]() {
-		return p.stringsFiller(), true
+		return p.labelsFiller(), true
 	}
 	elem, ok := p.plan(t.Elem())
 	m := &mapPlan{elem: elem, t: t, strings: p.strings}
 	return m.fill, ok
 }
 
-// stringsFiller fills labels and the like, each in a way of its own: what comes again in
+// labelsFiller fills labels and the like, each in a way of its own: what comes again in
 // one place is not what comes in another.
-func (p *planner) stringsFiller() filler {
+func (p *planner) labelsFiller() filler {
 	habits := new(habits)
-	return func(c *cursor, v reflect.Value) bool { return p.fillStrings(habits, c, v) }
+	return func(c *cursor, v reflect.Value) bool { return p.fillLabels(habits, c, v) }
 }
 
 // structure plans a struct whose names are all different, whatever is embedded in it.
@@ -228,7 +228,7 @@ func (p *planner) addField(s *structPlan, f fieldPlan, t reflect.Type) (ok bool)
 	case s.root && p.dropManaged && f.name == "metadata" && t == reflect.TypeFor[metav1.ObjectMeta]():
 		f.plan, ok = p.bareMetadata(t)
 	case t == reflect.TypeFor[map[string]string]():
-		f.plan, ok = &plan{fill: p.stringsFiller()}, true
+		f.plan, ok = &plan{fill: p.labelsFiller()}, true
 	default:
 		f.plan, ok = p.plan(t)
 		f.text = ok && t.Kind() == reflect.String && !reflect.PointerTo(t).Implements(unmarshalerType)

@@ -83,24 +83,11 @@ func (r *metaReader) more(in message, key uint64, p piece, m *metav1.ObjectMeta)
 	return 0
 }
 
-// inRow are the fields with one key that follow each other.
-type inRow struct {
-	in    message
-	key   uint64
-	first piece
-}
-
-// count returns how many there are.
-func (f *inRow) count() int { return 1 + f.in.count(f.key) }
-
-// next steps to the next one of those that were counted, and so are sound.
-func (f *inRow) next() { _, f.first = f.in.next() }
-
 func (r *metaReader) entries(f inRow, at int, to *map[string]string) (end int) {
 	if *to != nil {
 		return 0
 	}
-	return r.maps[at].fillStrings(&f, to)
+	return r.maps[at].fillLabels(&f, to)
 }
 
 func (r *metaReader) texts(f inRow, to *[]string) (end int) {
