@@ -103,6 +103,31 @@ func TestPanicOfSourceAborts(t *testing.T) {
 	}
 }
 
+// A list that a panic has left has not succeeded, whosever panic it was.
+func TestListEndAfterAPanic(t *testing.T) {
+	for name, row := range map[string]struct {
+		list   func() (runtime.Object, error)
+		commit func() error
+	}{
+		"source": {list: func() (runtime.Object, error) { panic("x") }},
+		"sink":   {list: func() (runtime.Object, error) { return podList("10", "a@5"), nil }, commit: func() error { panic("x") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScript()
+				s.lists = append(s.lists, row.list)
+				var ends []error
+				trace := &informer.Trace{ListEnd: func(_ string, _ int, _ time.Duration, err error) { ends = append(ends, err) }}
+				sink := &openSink{Store: informer.NewStore(informer.StoreOptions[*pod]{}), commit: row.commit}
+				wantPanic(t, informer.NewReflector(s, informer.Sink[*pod](sink), informer.ReflectorOptions{Traces: []*informer.Trace{trace}}), "x")
+				if len(ends) != 1 || ends[0] == nil {
+					t.Errorf("ends: %v", ends)
+				}
+			})
+		})
+	}
+}
+
 // A replacement is ended once, whatever becomes of its Commit, or of the one after it: a sink
 // that panics may hold what the other end would wait for.
 func TestReplacementEndsOnce(t *testing.T) {

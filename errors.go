@@ -193,6 +193,7 @@ func (e *MutationError) Error() string {
 // What recovery tells apart, and nobody else needs to.
 var (
 	errUnappliable    = errors.New("event cannot be applied")
+	errLeft           = errors.New("left by a panic or by runtime.Goexit")
 	errInitialSilence = errors.New("initial events: no end marker, and silence")
 	errInitialEnded   = errors.New("initial events: ended before the end marker")
 	errAlarm          = errors.New("version older than what was seen before")

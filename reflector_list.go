@@ -94,6 +94,8 @@ type listing struct {
 	began   time.Time
 	trace   *utiltrace.Trace
 	late    *time.Timer // ends the list when nothing has come for too long; nil for initial events
+
+	committed bool
 }
 
 func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
@@ -115,6 +117,10 @@ func (r *Reflector) newListing(ctx context.Context) (*listing, error) {
 // end tells the traces, and drops what was staged if the list was not committed, be it that
 // the source has panicked.
 func (l *listing) end(err *error) {
+	result := *err
+	if result == nil && !l.committed {
+		result = errLeft
+	}
 	l.abort()
 	if more := l.others - l.told; more > 0 {
 		l.r.report.note(l.ctx, l.r.sourceError("list", fmt.Errorf("%d more objects left out: %w", more, ErrWrongType)))
@@ -124,7 +130,7 @@ func (l *listing) end(err *error) {
 	took := time.Since(l.began)
 	l.r.report.each(func(t *Trace) {
 		if t.ListEnd != nil {
-			t.ListEnd(l.r.options.Name, l.items, took, *err)
+			t.ListEnd(l.r.options.Name, l.items, took, result)
 		}
 	})
 }
@@ -365,6 +371,7 @@ func (l *listing) commit(asked, version string) error {
 	if err := r.noted(l.ctx, staging.commit(version)); err != nil {
 		return err
 	}
+	l.committed = true
 	from := r.reached
 	r.synced, r.reached, r.consistent, r.hashes = true, version, false, l.hashes
 	r.initialTries, r.want, r.listedShard = 0, "", r.shard
