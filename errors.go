@@ -44,7 +44,8 @@ var (
 	errRenamed   = errors.New("transform changed namespace or name")
 	errCollision = errors.New("another source of the union holds the key")
 	errMutated   = errors.New("changed although it is shared and read-only")
-	errGoexit    = errors.New("runtime.Goexit") // of a handler, at the object
+	errGoexit    = errors.New("runtime.Goexit")                       // of a handler, at the object
+	errLeft      = errors.New("left by a panic or by runtime.Goexit") // of a list, for ListEnd
 )
 
 // SourceError is a request or a stream of a source that failed. The OnError hook, the
@@ -193,7 +194,6 @@ func (e *MutationError) Error() string {
 // What recovery tells apart, and nobody else needs to.
 var (
 	errUnappliable    = errors.New("event cannot be applied")
-	errLeft           = errors.New("left by a panic or by runtime.Goexit")
 	errInitialSilence = errors.New("initial events: no end marker, and silence")
 	errInitialEnded   = errors.New("initial events: ended before the end marker")
 	errAlarm          = errors.New("version older than what was seen before")

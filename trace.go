@@ -15,8 +15,8 @@ type Trace struct {
 	// ListPage is called after each page, with the number of items so far and of those
 	// that remain; negative: the server did not say.
 	ListPage func(source string, items int, remaining int64)
-	// ListEnd is called as a list, or the initial events, have been committed, or have failed, be it
-	// by a panic.
+	// ListEnd is called as a list, or the initial events, have been committed, or have failed, or
+	// were left by a panic or runtime.Goexit.
 	ListEnd func(source string, items int, took time.Duration, err error)
 	// WatchStart is called before a watch, or a watch-list, is asked for.
 	WatchStart func(source, resourceVersion string)

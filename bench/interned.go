@@ -34,7 +34,7 @@ func startInterned(ctx context.Context, p *programs, s size) *interned {
 
 func (i *interned) run(ctx context.Context, p *programs, s size) error {
 	<-p.mirrors
-	s = s.of(restMode{few: fewListed})
+	s = s.of(fewListed)
 	server, stop, err := serveApart(ctx, s.objects)
 	if err != nil {
 		return err

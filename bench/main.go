@@ -57,10 +57,10 @@ type size struct {
 	laps    *laps
 }
 
-// of is the size of the lists of one mode.
-func (s size) of(m restMode) size {
+// of is the size of lists that have few objects in a quick run.
+func (s size) of(few int) size {
 	if s.few {
-		s.objects = m.few
+		s.objects = few
 	}
 	return s
 }

@@ -41,13 +41,13 @@ func restRows(ctx context.Context, p *programs, s size, interned []mirror.Figure
 		if m.mode == mirror.Intern {
 			known = [2][]mirror.Figures{interned, theirs} // it has nothing of the kind: its list is the peer
 		}
-		all, err := p.pairs(ctx, mirror.Task{Mode: m.mode}, s.of(m), known)
+		all, err := p.pairs(ctx, mirror.Task{Mode: m.mode}, s.of(m.few), known)
 		if err != nil {
 			return nil, err
 		}
 		s.laps.lap(m.mode)
 		theirs = all[1]
-		rows = append(rows, listRows(s.of(m), m, all)...)
+		rows = append(rows, listRows(s.of(m.few), m, all)...)
 	}
 	watch, err := watchRow(ctx, p, s)
 	if err != nil {
@@ -57,10 +57,13 @@ func restRows(ctx context.Context, p *programs, s size, interned []mirror.Figure
 	return append(rows, watch), nil
 }
 
-// pairs runs both sides in turn, with a server of so many objects; ours are the first of what it returns. A side whose figures
-// are there already is not measured again.
+// pairs runs both sides in turn, with a server of so many objects; ours are the first of what it
+// returns. A side whose figures are there already is not measured again.
 func (p *programs) pairs(ctx context.Context, task mirror.Task, s size, known [2][]mirror.Figures) (all [2][]mirror.Figures, err error) {
 	all = known
+	if known[0] != nil && known[1] != nil {
+		return all, nil
+	}
 	server, err := serve(ctx, s.objects)
 	if err != nil {
 		return all, err

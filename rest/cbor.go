@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Major types of CBOR, RFC 8949 section 3.1, and its limit of ours.
+// Major types of CBOR, RFC 8949 section 3.1, and limits.
 const (
 	cborBytes, cborText, cborArray, cborMap, cborTag, cborOther = 2, 3, 4, 5, 6, 7
 
@@ -61,9 +61,9 @@ func (c cborTarget) New(schema.GroupVersionKind) (runtime.Object, error) { retur
 
 // cborDecoder reads objects with apimachinery's serializer.
 func cborDecoder(of decoded) decodeFunc[informer.Object] {
-	measured := measuredIn(of.elem)
+	places := measuredIn(of.elem)
 	return func(raw []byte) (informer.Object, error) {
-		if measured.inCBOR(raw) {
+		if places.inCBOR(raw) {
 			return nil, errBoundless(of.elem)
 		}
 		obj := reflect.New(of.elem).Interface().(informer.Object)
@@ -149,8 +149,8 @@ func (w *wire) item() ([]byte, error) {
 	return w.piece, err
 }
 
-// nested adds a data item to the piece, and reports whether it was a break. It lies in so many
-// items, and in so many that are gone through again.
+// nested adds a data item to the piece, and reports whether it was a break. It lies depth items
+// deep, and in again items that the decoder goes through more than once.
 func (w *wire) nested(depth, again int) (ended bool, err error) {
 	h, err := w.head()
 	if err != nil {

@@ -62,7 +62,9 @@
 //
 // Protobuf of types in packages below k8s.io/ is read by their struct tags, and by their
 // Unmarshal where a message has something in it that no encoder writes; the result is the
-// same. Messages that are nested more than 10,000 deep are refused.
+// same. Messages that are nested more than 10,000 deep are refused, and so are those with more
+// than 8 entries of maps that end before their values do, and CBOR with more than 32 tags, or
+// arrays without a length, in each other.
 //
 // A quantity whose exponent is beyond ±999, or that is longer than 1,024 bytes, is refused in
 // every encoding: apimachinery reads 1e-2000000000 for hours. Its object is one that cannot be

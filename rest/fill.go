@@ -26,13 +26,13 @@ func fillNothing(c *cursor, _ reflect.Value) bool {
 
 // itselfFiller is for types that read JSON themselves.
 func itselfFiller(t reflect.Type) filler {
-	measured := measuredIn(t)
+	places := measuredIn(t)
 	return func(c *cursor, v reflect.Value) bool {
 		c.next()
 		start := c.i
 		c.skip()
 		raw := c.b[start:c.i:c.i]
-		return !measured.inJSON(raw) && v.Addr().Interface().(stdjson.Unmarshaler).UnmarshalJSON(raw) == nil
+		return !places.inJSON(raw) && v.Addr().Interface().(stdjson.Unmarshaler).UnmarshalJSON(raw) == nil
 	}
 }
 
@@ -194,8 +194,8 @@ func (p *planner) fillLabels(habits *habits, c *cursor, v reflect.Value) bool {
 	return len(out) == n
 }
 
-// count returns the number of members or elements of what begins here. It reads all of it, so
-// it is not for what may hold itself.
+// count returns the number of members or elements of what begins here. It reads all of it: what
+// may hold itself is counted at the outermost level only.
 func (c *cursor) count() (n int) {
 	ahead := *c // which leaves c at the first byte
 	for more := ahead.enter(); more; more = ahead.more() {
@@ -268,8 +268,8 @@ type mapPlan struct {
 	t       reflect.Type
 	elem    *plan
 	strings *interner
-	scratch [2]reflect.Value // a key and a value; invalid while they are in use
-	within  bool             // one is being filled: others are within it
+	scratch mapScratch
+	within  bool // one is being filled: others are within it
 }
 
 func (m *mapPlan) fill(c *cursor, v reflect.Value) bool {
@@ -284,7 +284,7 @@ func (m *mapPlan) fill(c *cursor, v reflect.Value) bool {
 		expected = c.count()
 	}
 	out := reflect.MakeMapWithSize(m.t, expected)
-	key, value := m.take()
+	key, value := m.scratch.take(m.t)
 	defer m.leave(m.within)
 	m.within = true
 	n := 0
@@ -298,21 +298,27 @@ func (m *mapPlan) fill(c *cursor, v reflect.Value) bool {
 		out.SetMapIndex(key, value)
 	}
 	v.Set(out)
-	value.SetZero()
-	m.scratch = [2]reflect.Value{key, value}
+	m.scratch.give(key, value)
 	return out.Len() == n
 }
 
 func (m *mapPlan) leave(within bool) { m.within = within }
 
-// take returns memory for a key and a value, which is used again.
-func (m *mapPlan) take() (key, value reflect.Value) {
-	key, value = m.scratch[0], m.scratch[1]
-	m.scratch = [2]reflect.Value{} // a value may hold a map of this kind
+// mapScratch is memory for a key and a value, which is used again; invalid while it is in use.
+type mapScratch [2]reflect.Value
+
+func (s *mapScratch) take(t reflect.Type) (key, value reflect.Value) {
+	key, value = s[0], s[1]
+	*s = mapScratch{} // a value may hold a map of this type
 	if !key.IsValid() {
-		key, value = reflect.New(m.t.Key()).Elem(), reflect.New(m.t.Elem()).Elem()
+		key, value = reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
 	}
 	return key, value
+}
+
+func (s *mapScratch) give(key, value reflect.Value) {
+	value.SetZero()
+	*s = mapScratch{key, value}
 }
 
 // maxFields is as many as two words have bits.

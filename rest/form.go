@@ -145,10 +145,10 @@ func generalDecoder[T informer.Object](t reflect.Type) decodeFunc[T] {
 	if holdsAny(t, map[reflect.Type]bool{}) {
 		options = json.JoinOptions(options, json.WithUnmarshalers(anyUnmarshaler()))
 	}
-	measured := measuredIn(t)
+	places := measuredIn(t)
 	return func(raw []byte) (T, error) {
 		obj := reflect.New(t).Interface().(T)
-		if measured.inJSON(raw) {
+		if places.inJSON(raw) {
 			return obj, errBoundless(t)
 		}
 		if err := json.Unmarshal(raw, obj, options); err != nil {

@@ -43,7 +43,8 @@ func FuzzKubeconfig(f *testing.F) {
 }
 
 // isValue reports whether the marker stands in the values of fields of the user alone:
-// names of entries and fields, and kinds, may be shown.
+// names of entries and fields, and kinds, may be shown. The marker has a digit, for a name of
+// letters alone is shown as that of a field, wherever it stands.
 func isValue(text, head string) bool {
 	user, ok := strings.CutPrefix(text, head+"users: [{name: u, user: {")
 	return ok && strings.Count(user, "MARK3R") == strings.Count(user, ": MARK3R}") &&

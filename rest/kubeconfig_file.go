@@ -235,7 +235,7 @@ func fieldError(t reflect.Type, err error) error {
 	}
 	field := semantic.JSONPointer.LastToken()
 	if !looksLikeField(field) {
-		return fmt.Errorf("a field%s is not supported: its name looks like a value, is there a blank behind each colon?", in)
+		return fmt.Errorf("a field%s is not supported; its name looks like a value: is a space missing after a colon?", in)
 	}
 	return fmt.Errorf("field %q%s is not supported", field, in)
 }

@@ -109,7 +109,7 @@ func TestKubeconfigThatCannotBe(t *testing.T) {
 		`user "u": field "shibboleth" is not supported`:        oneContext(server, "{shibboleth: "+marker+"}"),
 		`cluster "c": field "colour" is not supported`:         oneContext("{server: 'https://a', colour: "+marker+"}", "{}"),
 		`user "u": field "sh" in "/exec" is not supported`:     oneContext(server, "{exec: {sh: "+marker+"}}"),
-		`user "u": a field is not supported: its name looks`:   oneContext(server, "{token:"+marker+"}"),
+		`user "u": a field is not supported; its name looks`:   oneContext(server, "{token:"+marker+"}"),
 		`user "u": a field in "/exec" is not supported`:        oneContext(server, "{exec: {command: a, !x "+marker+".7: y}}"),
 		`field "/token": a JSON number does not fit`:           oneContext(server, "{token: 12345}"),
 		`field "/client-key-data" is not base64`:               oneContext(server, "{client-key-data: '!"+marker+"'}"),

@@ -22,16 +22,19 @@ var errQuantity = errors.New("a quantity whose exponent is beyond 999, or of mor
 
 func errBoundless(t reflect.Type) error { return fmt.Errorf("%w %v: %w", errSchema, t, errQuantity) }
 
-// measured says where values of a type have quantities; nil: nowhere. Where a type is read by a
+// measured says where values of a type have quantities. A nil one has none; others may have none
+// either. Where a type is read by a
 // decoder that is not this package's own, these have to be looked at before: the decoder cannot
 // be stopped.
 type measured struct {
 	quantity bool                 // it is one, or is read as the one that it embeds
 	elem     *measured            // of a slice, an array or a map
 	members  map[string]*measured // of a struct
+	folded   map[string]*measured // these by fold, which some decoders go by, if they may have any
 }
 
-// measuredTypes keeps what is known of types, *measured: each decoder asks.
+// measuredTypes keeps what is known of types, *measured: each decoder asks, and there are as many
+// types as the program names.
 var measuredTypes sync.Map
 
 // measuredIn finds the quantities of a type. One with an UnmarshalJSON of its own is taken for
@@ -62,13 +65,14 @@ func (f *finder) of(t reflect.Type) *measured {
 	}
 	m := &measured{}
 	f.found[t] = m
-	switch {
-	case readAsQuantity(t):
+	if readAsQuantity(t) {
 		m.quantity, f.any = true, true
-	case t.Kind() == reflect.Struct:
-		m.members = map[string]*measured{}
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		m.members, m.folded = map[string]*measured{}, map[string]*measured{}
 		f.addFields(m, t, map[reflect.Type]bool{})
-	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map:
+	case reflect.Slice, reflect.Array, reflect.Map:
 		m.elem = f.of(t.Elem())
 	}
 	if m.elem == nil && m.members == nil && !m.quantity {
@@ -98,6 +102,9 @@ func (f *finder) addFields(m *measured, t reflect.Type, embedded map[reflect.Typ
 		if m.members[name] == nil {
 			m.members[name] = f.of(inner)
 		}
+		if m.members[name] != nil {
+			m.folded[fold(name)] = m.members[name]
+		}
 	}
 	for _, inner := range within {
 		if !embedded[inner] {
@@ -106,7 +113,8 @@ func (f *finder) addFields(m *measured, t reflect.Type, embedded map[reflect.Typ
 	}
 }
 
-// maxPointers is how many pointers are followed: a type may be one to itself.
+// maxPointers is how many pointers, and levels of embedding, are followed: a type may be one to
+// itself.
 const maxPointers = 16
 
 func pointedTo(t reflect.Type) reflect.Type {
@@ -121,17 +129,17 @@ func pointedTo(t reflect.Type) reflect.Type {
 
 // readAsQuantity reports whether a type is a quantity, or has the methods of one that it embeds.
 func readAsQuantity(t reflect.Type) bool {
-	return t == reflect.TypeFor[resource.Quantity]() ||
-		reflect.PointerTo(t).Implements(unmarshalerType) && embedsQuantity(t, map[reflect.Type]bool{})
+	return embedsQuantity(t) && reflect.PointerTo(t).Implements(unmarshalerType)
 }
 
-func embedsQuantity(t reflect.Type, seen map[reflect.Type]bool) bool {
-	if t == reflect.TypeFor[resource.Quantity]() || t.Kind() != reflect.Struct || seen[t] {
+func embedsQuantity(t reflect.Type) bool { return embedsQuantityWithin(t, maxPointers) }
+
+func embedsQuantityWithin(t reflect.Type, left int) bool {
+	if t == reflect.TypeFor[resource.Quantity]() || t.Kind() != reflect.Struct || left == 0 {
 		return t == reflect.TypeFor[resource.Quantity]()
 	}
-	seen[t] = true
 	for field := range t.Fields() {
-		if field.Anonymous && embedsQuantity(pointedTo(field.Type), seen) {
+		if field.Anonymous && embedsQuantityWithin(pointedTo(field.Type), left-1) {
 			return true
 		}
 	}
@@ -143,8 +151,15 @@ func (m *measured) member(name []byte) *measured {
 	if m == nil || m.members == nil {
 		return m.element()
 	}
-	return m.members[string(name)]
+	if known, ok := m.members[string(name)]; ok {
+		return known
+	}
+	return m.folded[fold(string(name))]
 }
+
+// fold makes one of names that encoding/json takes for the same, as types do that read themselves
+// by way of it.
+func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
 func (m *measured) element() *measured {
 	if m == nil {
@@ -153,8 +168,8 @@ func (m *measured) element() *measured {
 	return m.elem
 }
 
-// inJSON reports whether one of them, in a value that was found to be valid, is boundless.
-func (m *measured) inJSON(raw []byte) bool { return m.below(&cursor{b: raw}) }
+// inJSON reports whether a value that was found to be valid holds a boundless quantity.
+func (m *measured) inJSON(raw []byte) bool { return m != nil && m.below(&cursor{b: raw}) }
 
 // below looks at the value that begins here, and steps over it if nothing is boundless.
 func (m *measured) below(c *cursor) bool {
@@ -222,15 +237,15 @@ func (w *cborWalk) head() (h head) {
 
 // item looks at the next data item, and reports whether it was a break.
 func (w *cborWalk) item(m *measured) (found, ended bool) {
-	if m != nil && m.quantity {
-		return w.quantity()
+	start := w.i
+	h := w.head()
+	for h.major == cborTag {
+		h = w.head()
 	}
-	switch h := w.head(); h.major {
+	switch h.major {
 	case cborBytes, cborText:
 		w.text(h)
-		return false, false
-	case cborTag:
-		return w.item(m)
+		return m != nil && m.quantity && boundlessCBOR(w.b[start:min(w.i, len(w.b))]), false
 	case cborArray:
 		return w.each(h, func() (bool, bool) { return w.item(m.element()) }), false
 	case cborMap:
@@ -240,16 +255,11 @@ func (w *cborWalk) item(m *measured) (found, ended bool) {
 	}
 }
 
-// quantity looks at the text that apimachinery makes of an item: tags may say that bytes are to
-// be written as base64, or in hexadecimal digits, one of which is e.
-func (w *cborWalk) quantity() (found, ended bool) {
-	start := w.i
-	if _, ended := w.item(nil); ended || w.i > len(w.b) {
-		return false, ended
-	}
+// boundlessCBOR looks at the text that apimachinery makes of a string: tags may say that bytes are
+// to be written as base64, or in hexadecimal digits, one of which is e.
+func boundlessCBOR(raw []byte) bool {
 	var text string
-	err := direct.Unmarshal(w.b[start:w.i], &text)
-	return err == nil && boundless([]byte(text)), false
+	return direct.Unmarshal(raw, &text) == nil && boundless([]byte(text))
 }
 
 func (w *cborWalk) each(of head, look func() (found, ended bool)) bool {

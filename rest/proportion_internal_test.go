@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What takes time in proportion to its square ends these tests only by their timeout.
+// Work that grows with the square of the input does not end before the timeout of these tests.
 
 // Each of the items of a list, and of what they consist of, is one more byte.
 func TestManySmallItems(t *testing.T) {

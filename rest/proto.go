@@ -172,11 +172,11 @@ func protoTypeMeta(data []byte) (out metav1.TypeMeta) {
 }
 
 // protoDecoder reads messages into structs. What the plan of the type leaves open goes to its
-// Unmarshal.
+// Unmarshal, unless it is unfit.
 func protoDecoder(of decoded) decodeFunc[informer.Object] {
 	t := of.elem
 	planner, plan := newProtoPlan(t, of.dropManaged)
-	general := planner.fit(t, generalProtoDecoder(t, of.dropManaged, plan == nil))
+	general := generalProtoDecoder(of, plan == nil, planner.unfitFor(t))
 	return func(raw []byte) (informer.Object, error) {
 		v := reflect.New(t)
 		planner.strings.begin()
@@ -196,14 +196,18 @@ func protoDecoder(of decoded) decodeFunc[informer.Object] {
 // generalProtoDecoder has messages read by Unmarshal. If that is usual, managed fields that are
 // to be dropped are not even shown to it. What a plan has left over is odd: there, bytes that
 // are missing may change what others mean.
-func generalProtoDecoder(t reflect.Type, dropManaged, usual bool) decodeFunc[informer.Object] {
+func generalProtoDecoder(of decoded, usual bool, unfit func(raw []byte) error) decodeFunc[informer.Object] {
+	t, dropManaged := of.elem, of.dropManaged
 	var scratch []byte
 	return func(raw []byte) (informer.Object, error) {
-		obj := reflect.New(t).Interface().(informer.Object)
 		if dropManaged && usual {
 			scratch = withoutManaged(scratch[:0], raw)
 			raw = scratch
 		}
+		if err := unfit(raw); err != nil {
+			return nil, fmt.Errorf("%w %v: %w", errSchema, t, err)
+		}
+		obj := reflect.New(t).Interface().(informer.Object)
 		err := obj.(protoMessage).Unmarshal(raw)
 		if cap(scratch) > maxScratch {
 			scratch = nil

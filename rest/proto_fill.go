@@ -130,11 +130,16 @@ func (q *quantities) fillProto(p piece, v reflect.Value) bool {
 	m := message{b: p.data}
 	key, text := m.next()
 	if key != 1<<3|wireBytes || m.i != len(m.b) {
-		return boundlessProto(p.data) == nil && fillProtoItself(p, v)
+		return fillProtoBounded(p, v)
 	}
 	means, ok := q.read(text.data)
 	if ok {
 		*v.Addr().Interface().(*resource.Quantity) = means
 	}
 	return ok
+}
+
+// fillProtoBounded is fillProtoItself for what is read as a Quantity.
+func fillProtoBounded(p piece, v reflect.Value) bool {
+	return boundlessProto(p.data) == nil && fillProtoItself(p, v)
 }

@@ -13,8 +13,8 @@ type protoMap struct {
 	value   *protoPlan
 	strings *interner
 	habits  habits
-	scratch [2]reflect.Value // a key and a value; invalid while they are in use
-	before  mapBefore        // of a map of strings
+	scratch mapScratch
+	before  mapBefore // of a map of strings
 }
 
 // mapBefore is the last map of strings in a place. Objects with the same labels follow each
@@ -68,7 +68,7 @@ func (p *protoMap) fill(m message, key uint64, first piece, v reflect.Value) (en
 	}
 	n := 1 + m.count(key)
 	out := reflect.MakeMapWithSize(p.t, n)
-	name, value := p.take()
+	name, value := p.scratch.take(p.t)
 	for i := range n {
 		one, two, ok := halves(first.data, p.value.wire)
 		name.SetString(p.strings.share(one))
@@ -85,19 +85,8 @@ func (p *protoMap) fill(m message, key uint64, first piece, v reflect.Value) (en
 		}
 	}
 	v.Set(out)
-	value.SetZero()
-	p.scratch = [2]reflect.Value{name, value}
+	p.scratch.give(name, value)
 	return m.i
-}
-
-// take returns memory for a key and a value, which is used again.
-func (p *protoMap) take() (key, value reflect.Value) {
-	key, value = p.scratch[0], p.scratch[1]
-	p.scratch = [2]reflect.Value{} // a value may hold a map of this kind
-	if !key.IsValid() {
-		key, value = reflect.New(p.t.Key()).Elem(), reflect.New(p.t.Elem()).Elem()
-	}
-	return key, value
 }
 
 // fillLabels reads labels and the like.

@@ -68,8 +68,8 @@ type protoPlanner struct {
 	dropManaged bool
 }
 
-// newProtoPlan returns the plan of a struct, nil if its package is none of Kubernetes:
-// then nobody knows what its tags mean.
+// newProtoPlan returns the plan to read a struct, nil if its package is none of Kubernetes: its
+// tags say where fields are, not what its Unmarshal makes of them.
 func newProtoPlan(t reflect.Type, dropManaged bool) (*protoPlanner, *protoPlan) {
 	p := &protoPlanner{plans: map[reflect.Type]*protoPlan{}, strings: newInterner(), quantities: &quantities{}, dropManaged: dropManaged}
 	if !strings.HasPrefix(t.PkgPath(), "k8s.io/") || writtenByHand(t) {
@@ -90,6 +90,8 @@ func (p *protoPlanner) plan(t reflect.Type) *protoPlan {
 		out.itself, out.fill = true, fillProtoTime
 	case t == reflect.TypeFor[resource.Quantity]():
 		out.itself, out.fill = true, p.quantities.fillProto
+	case embedsQuantity(t): // and so has its Unmarshal
+		out.itself, out.fill = true, fillProtoBounded
 	case writtenByHand(t):
 		out.itself, out.fill = true, fillProtoItself
 	case t == reflect.TypeFor[metav1.ObjectMeta]():

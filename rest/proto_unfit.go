@@ -4,13 +4,9 @@ package rest
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 
-	"github.com/informerkit/informer"
 	"github.com/informerkit/informer/internal/quantity"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 var (
@@ -21,35 +17,32 @@ var (
 // maxBeyond is how many of them may be in an object. There are none but for faults.
 const maxBeyond = 8
 
-// fit keeps what is unfit from a decoder of a type, as far as its tags tell: of types outside
-// Kubernetes too, where a plan to read them would ask more of the tags.
-func (p *protoPlanner) fit(t reflect.Type, decode decodeFunc[informer.Object]) decodeFunc[informer.Object] {
+// unfitFor returns what looks at messages of a type, as far as its tags tell. It does so for types
+// outside Kubernetes too: to look takes less of the tags than to read.
+func (p *protoPlanner) unfitFor(t reflect.Type) func(raw []byte) error {
 	plan := p.plan(t)
-	return func(raw []byte) (informer.Object, error) {
+	return func(raw []byte) error {
 		p.beyond = 0
-		if err := p.unfit(plan, raw, maxProtoDepth); err != nil {
-			return nil, fmt.Errorf("%w %v: %w", errSchema, t, err)
-		}
-		return decode(raw)
+		return p.unfit(plan, raw, maxProtoDepth)
 	}
 }
 
-// unfit tells what of a message Unmarshal must not be let to read, for nothing would end it:
-// messages nested too deep, entries of maps that overlap, and quantities that are boundless.
+// unfit says why Unmarshal must not be given a message, nil if it may be: nothing would end it where
+// messages are nested too deep, entries of maps overlap, or quantities are boundless.
 func (p *protoPlanner) unfit(plan *protoPlan, data []byte, left int) error {
 	switch {
 	case plan.elem != nil:
 		return p.unfit(plan.elem, data, left)
-	case plan.t == reflect.TypeFor[resource.Quantity]():
+	case plan.itself && embedsQuantity(plan.t):
 		return boundlessProto(data)
-	case plan.itself || plan.wire != wireBytes || plan.t != nil && plan.t.Kind() != reflect.Struct:
+	case plan.itself || plan.wire != wireBytes || plan.t.Kind() != reflect.Struct:
 		return nil
 	case left == 0:
 		return errTooDeep
-	case plan.t != nil && !plan.made:
+	case !plan.made:
 		p.structure(plan)
 	}
-	in := &generated{data}
+	in := &generated{b: data}
 	return in.each(func(number int32, value []byte) error {
 		if int(number) >= len(plan.fields) || plan.fields[number] == nil || plan.fields[number].plan == nil {
 			return nil
@@ -66,7 +59,7 @@ func (p *protoPlanner) unfit(plan *protoPlan, data []byte, left int) error {
 // reads its key and value whatever wire type they say, and beyond its end: there, each of many
 // entries may hold all that follows it.
 func (p *protoPlanner) unfitEntry(of *protoPlan, data []byte, size, left int) error {
-	in := &generated{data}
+	in := &generated{b: data}
 	for len(data)-len(in.b) < size {
 		key, ok := in.varint()
 		if !ok {
@@ -80,6 +73,9 @@ func (p *protoPlanner) unfitEntry(of *protoPlan, data []byte, size, left int) er
 			wire = of.wire
 		}
 		value, ok := in.value(wire)
+		if in.deep {
+			return errTooDeep
+		}
 		if !ok {
 			return nil
 		}
@@ -100,7 +96,7 @@ func (p *protoPlanner) unfitEntry(of *protoPlan, data []byte, size, left int) er
 
 // boundlessProto looks at all texts of a Quantity, each of which is read.
 func boundlessProto(data []byte) error {
-	return (&generated{data}).each(func(number int32, text []byte) error {
+	return (&generated{b: data}).each(func(number int32, text []byte) error {
 		if number == 1 && quantity.Boundless(string(text)) {
 			return errQuantity
 		}
@@ -111,7 +107,10 @@ func boundlessProto(data []byte) error {
 // generated is what is left of a message, and read as generated code reads it: varints may lose
 // bits, the numbers of fields too, and groups are stepped over. What such code does not accept
 // ends the reading, for that ends there, too.
-type generated struct{ b []byte }
+type generated struct {
+	b    []byte
+	deep bool // groups are nested too deep: generated code recurses
+}
 
 // each calls a function for the fields that have a length, until one returns an error.
 func (g *generated) each(look func(number int32, value []byte) error) error {
@@ -121,6 +120,9 @@ func (g *generated) each(look func(number int32, value []byte) error) error {
 			return nil
 		}
 		value, ok := g.value(key & 7)
+		if g.deep {
+			return errTooDeep
+		}
 		if !ok {
 			return nil
 		}
@@ -184,7 +186,10 @@ func (g *generated) group() (ok bool) {
 		}
 		switch key & 7 {
 		case wireGroup:
-			depth++
+			if depth++; depth > maxProtoDepth {
+				g.deep = true
+				return false
+			}
 		case wireGroupEnd:
 			depth--
 		default:

@@ -184,8 +184,8 @@ func endsEvent(b []byte) bool {
 			line = bytes.TrimRight(line, space)
 			return bytes.HasSuffix(line, []byte("}")) && line[0] != ' ' && line[0] != '\t'
 		}
-		empty := b[:len(b)-len(rest)] // the lines before the next that says something
-		if b = b[bytes.LastIndexByte(empty, '\n')+1:]; b[0] == '{' {
+		blank := b[:len(b)-len(rest)] // this line, and those behind it that say nothing
+		if b = b[bytes.LastIndexByte(blank, '\n')+1:]; b[0] == '{' {
 			return true
 		}
 	}

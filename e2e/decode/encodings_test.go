@@ -99,7 +99,7 @@ func TestBoundlessQuantity(t *testing.T) {
 	// As long as the one that takes its place below.
 	pod.Spec.Overhead = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1e+2000000001")}
 	list := listOf(t, s, []runtime.Object{pod})
-	bodies := map[rest.Encoding][]byte{rest.JSON: nil}
+	bodies := map[rest.Encoding][]byte{}
 	bodies[rest.JSON], _ = listJSON(t, s.gvk, []runtime.Object{pod})
 	for encoding, serializer := range encodings {
 		var body bytes.Buffer

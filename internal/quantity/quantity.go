@@ -17,6 +17,7 @@ import (
 // Bounds of a text. The largest exponent that means anything to Kubernetes is that of E, 18;
 // at these bounds apimachinery takes some microseconds.
 const (
+	maxExponent       = 999
 	maxExponentDigits = 3
 	maxText           = 1024 // bytes
 )
@@ -52,16 +53,18 @@ var semantic = sync.OnceValue(func() conversion.Equalities {
 // DeepEqual reports whether two values mean the same to the API: nil and empty slices are
 // equal, and so are quantities in another notation.
 //
-// Panics: at unexported fields, as apimachinery's does.
+// It panics at unexported fields, as apimachinery's does.
 func DeepEqual(a, b any) bool { return semantic().DeepEqual(a, b) }
 
+// equal compares by value, but for numbers whose exponents are too far from each other: these are
+// equal if they are written alike. a and b are copies.
 func equal(a, b resource.Quantity) bool {
-	if a.IsZero() || b.IsZero() {
-		return a.IsZero() && b.IsZero() // zeros have exponents, too, which no text tells
+	one, two := a.AsDec(), b.AsDec()
+	if one.Sign() != two.Sign() || one.Sign() == 0 {
+		return one.Sign() == two.Sign() // zeros have exponents, too
 	}
-	one, two := a.String(), b.String()
-	if Boundless(one) || Boundless(two) {
-		return one == two
+	if smaller, larger := min(one.Scale(), two.Scale()), max(one.Scale(), two.Scale()); smaller < -maxExponent || larger > maxExponent {
+		return smaller == larger && one.UnscaledBig().Cmp(two.UnscaledBig()) == 0
 	}
-	return a.Cmp(b) == 0
+	return one.Cmp(two) == 0
 }

@@ -30,6 +30,10 @@ func TestDeepEqual(t *testing.T) {
 		Quantity resource.Quantity
 		Names    []string
 	}
+	scaled := func(scale resource.Scale) holder { return holder{*resource.NewScaledQuantity(1, scale), nil} }
+	if quantity.DeepEqual(scaled(2e9), scaled(0)) || !quantity.DeepEqual(scaled(2e9), scaled(2e9)) || !quantity.DeepEqual(scaled(3), holder{resource.MustParse("1k"), nil}) {
+		t.Error("a scale that no text tells")
+	}
 	for _, row := range []struct {
 		one, two string
 		want     bool
