@@ -56,16 +56,19 @@ func startMirror[T informer.Object](t *testing.T, source informer.ListerWatcher,
 		told:     told,
 		story:    story,
 	}
-	if _, err := m.AddHandler(told, informer.HandlerOptions{}); err != nil {
+	handler, err := m.AddHandler(told, informer.HandlerOptions{DrainOnRemove: true})
+	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(klog.NewContext(context.Background(), story.logger()))
 	done := make(chan error, 1)
 	go func() { done <- m.Run(ctx) }()
 	t.Cleanup(func() {
-		// What waits for a handler as Run ends is not delivered.
-		for began := time.Now(); !told.holds(m.Store()) && time.Since(began) < failSafe; {
-			time.Sleep(10 * time.Millisecond)
+		// What waits for a handler as Run ends would not be delivered.
+		ending, cancel := context.WithTimeout(context.Background(), failSafe)
+		defer cancel()
+		if err := handler.RemoveAndWait(ending); err != nil {
+			t.Errorf("handler: %v", err)
 		}
 		stop()
 		if err := <-done; err != nil {
@@ -211,18 +214,6 @@ func (r *record[T]) Handle(_ context.Context, change informer.Change[T]) {
 		return
 	}
 	r.shown[change.Key] = change.New
-}
-
-// holds reports whether the handler was told of all that is in a mirror.
-func (r *record[T]) holds(store informer.View[T]) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	same := len(r.shown) == store.Len()
-	for key, obj := range r.shown {
-		got, ok := store.Get(key)
-		same = same && ok && got.GetResourceVersion() == obj.GetResourceVersion()
-	}
-	return same
 }
 
 // check runs after Run has returned: what the handler was told adds up to what the mirror holds.

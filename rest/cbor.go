@@ -113,28 +113,40 @@ type head struct {
 
 func (h head) indefinite() bool { return h.info == cborIndefinite }
 
+// headOf reads the first byte of a head; so many more have its argument.
+func headOf(first byte) (h head, size int) {
+	h = head{major: first >> 5, info: first & 31}
+	switch {
+	case h.info < 24:
+		h.n = uint64(h.info)
+	case h.info < 28:
+		size = 1 << (h.info - 24)
+	}
+	return h, size
+}
+
+// read reads the argument.
+func (h *head) read(argument []byte) {
+	for _, b := range argument {
+		h.n = h.n<<8 | uint64(b)
+	}
+}
+
 // head reads a head, and adds it to the piece. A break is {cborOther, cborIndefinite}.
 func (w *wire) head() (h head, err error) {
 	at := len(w.piece)
 	if err := w.more(1); err != nil {
 		return h, err
 	}
-	first := w.piece[at]
-	h = head{major: first >> 5, info: first & 31}
-	switch {
-	case h.info < 24:
-		h.n = uint64(h.info)
-	case h.info < 28:
-		at = len(w.piece)
-		if err := w.more(1 << (h.info - 24)); err != nil {
-			return h, err
-		}
-		for _, b := range w.piece[at:] {
-			h.n = h.n<<8 | uint64(b)
-		}
-	case h.info < cborIndefinite || h.major < cborBytes || h.major == cborTag:
+	h, size := headOf(w.piece[at])
+	if h.info >= 28 && (!h.indefinite() || h.major < cborBytes || h.major == cborTag) {
 		return h, w.malformed("invalid CBOR")
 	}
+	at = len(w.piece)
+	if err := w.more(uint64(size)); err != nil {
+		return h, err
+	}
+	h.read(w.piece[at:])
 	return h, nil
 }
 
