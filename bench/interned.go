@@ -34,13 +34,12 @@ func startInterned(ctx context.Context, p *programs, s size) *interned {
 
 func (i *interned) run(ctx context.Context, p *programs, s size) error {
 	<-p.mirrors
-	s = s.of(fewListed)
 	server, stop, err := serveApart(ctx, s.objects)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	for range s.runs {
+	for range s.slow {
 		f, err := p.run(ctx, sides[0], mirror.Task{Server: server, Mode: mirror.Intern}, s.objects)
 		if err != nil {
 			return err

@@ -51,18 +51,10 @@ func exit(err error) {
 // size is how much a run measures.
 type size struct {
 	objects int
-	few     bool // lists have as many objects as their modes say, in place of that
 	events  int
 	runs    int // of each side
+	slow    int // runs where one of each side takes more than about a second in a quick run
 	laps    *laps
-}
-
-// of is the size of lists that have few objects in a quick run.
-func (s size) of(few int) size {
-	if s.few {
-		s.objects = few
-	}
-	return s
 }
 
 // command is what this program was asked for.
@@ -151,9 +143,9 @@ func (c command) overHTTP(ctx context.Context, s scale, size size) (rows []row, 
 
 func sizeOf(quick bool) size {
 	if quick {
-		return size{objects: 10_000, few: true, events: 500, runs: 5}
+		return size{objects: 10_000, events: 2_000, runs: 5, slow: 3}
 	}
-	return size{objects: 100_000, events: 100_000, runs: 5}
+	return size{objects: 100_000, events: 100_000, runs: 5, slow: 5}
 }
 
 func partNames() string {
