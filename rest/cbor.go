@@ -30,7 +30,7 @@ const (
 
 	// Arrays without a length, and tags, in each other: apimachinery's decoder goes through all
 	// that is in such an array to count its elements, and from each tag to the last. Servers of
-	// Kubernetes write one tag at most.
+	// Kubernetes write two tags, of the whole and of bytes in it, and no such array.
 	maxAgain = 32
 )
 

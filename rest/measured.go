@@ -21,9 +21,8 @@ var errQuantity = errors.New("a quantity whose exponent is beyond 999, or of mor
 func errBoundless(t reflect.Type) error { return fmt.Errorf("%w %v: %w", errSchema, t, errQuantity) }
 
 // measured says where values of a type have quantities. A nil one has none; others may have none
-// either. Where a type is read by a
-// decoder that is not this package's own, these have to be looked at before: the decoder cannot
-// be stopped.
+// either. Where a type is read by a decoder that is not this package's own, these have to be
+// looked at before: the decoder cannot be stopped.
 type measured struct {
 	quantity bool                 // it is one, or is read as the one that it embeds
 	elem     *measured            // of a slice, an array or a map
