@@ -43,11 +43,21 @@ type state[T any] struct {
 	list atomic.Pointer[list[T]] // of the present state, if there is one; changed under mu
 }
 
-// list is what List copies. A writer that finds the last one used publishes the next one
-// with its change, so that lists without pause take no lock and hold up no writer.
+// list is what List copies. A reader leaves the memory of the next one in it, and a writer that
+// finds it there publishes that with its change, so that lists without pause take no lock and
+// hold up no writer.
 type list[T any] struct {
 	objects dense.Frozen[T]
-	used    atomic.Bool
+	spare   dense.Spare[T] // for the write that publishes this list
+	next    atomic.Pointer[list[T]]
+}
+
+// room is memory for that write, nil if there is no list.
+func (l *list[T]) room() *dense.Spare[T] {
+	if l == nil {
+		return nil
+	}
+	return &l.spare
 }
 
 // View is a read-only view of a Store. It is a small value; copy it. It comes from
@@ -154,10 +164,9 @@ func (v view[T]) List() []T {
 		v.s.list.Store(l)
 		v.s.mu.RUnlock()
 	}
-	if !l.used.Load() {
-		l.used.Store(true)
+	if l.next.Load() == nil {
+		l.next.CompareAndSwap(nil, &list[T]{spare: l.objects.Spare()})
 	}
-	l.objects.Provide()
 	return l.objects.Collect()
 }
 

@@ -427,7 +427,7 @@ func (s *state[T]) commit(ops []dense.Op[T], version string) error {
 func (s *state[T]) commitFilled(ops []dense.Op[T], version string) {
 	table, next := s.table, s.nextList()
 	large := len(ops) > max(maxInPlace, table.Len()/perChunk)
-	swaps := !large && table.Plan(ops)
+	swaps := !large && table.Plan(ops, next.room())
 	aside := large || !swaps && table.NeedsRoom(ops)
 	if aside {
 		table = table.Fork()
@@ -445,7 +445,7 @@ func (s *state[T]) commitFilled(ops []dense.Op[T], version string) {
 	}
 	s.table, s.version = table, version
 	if next != nil {
-		next.objects = table.Objects()
+		next.objects, next.spare = table.Objects(), dense.Spare[T]{}
 	}
 	if next != nil || s.list.Load() != nil { // to write an atomic waits for all writes before it
 		s.list.Store(next)
@@ -457,12 +457,13 @@ func (s *state[T]) commitFilled(ops []dense.Op[T], version string) {
 	s.scratch.forgetValues()
 }
 
-// nextList returns memory for the list of the next state, if the present one was used.
+// nextList returns the list of the next state, which has no objects yet; nil if nobody has used
+// that of the present one.
 func (s *state[T]) nextList() *list[T] {
-	if l := s.list.Load(); l == nil || !l.used.Load() {
-		return nil
+	if l := s.list.Load(); l != nil {
+		return l.next.Load()
 	}
-	return &list[T]{}
+	return nil
 }
 
 // lock locks mu for a writer. A reader holds it for less than it takes to park and to be

@@ -65,7 +65,7 @@ func (p *pair) grown(runs int) []grown {
 		theirs: func(i int) { must(p.theirs.Update(p.scattered(i))) },
 	}
 	list := operation{
-		work: "list", calls: max(1, 20_000/p.n), goroutines: 1,
+		work: "list", calls: max(1, 20_000/p.n), goroutines: 1, large: true,
 		ours: func(int) { p.ours.List() }, theirs: func(int) { p.theirs.List() },
 	}
 	index := operation{
@@ -73,12 +73,11 @@ func (p *pair) grown(runs int) []grown {
 		ours:   func(i int) { _, _ = p.ours.ByIndex(byNode, nodes[i%len(nodes)]) },
 		theirs: func(i int) { _, _ = p.theirs.ByIndex(byNode, nodes[i%len(nodes)]) },
 	}
-	// Lists that do not count: for memory that the heap has not had before, the kernel is paid.
-	medians(4*runs+1, list.measure(list.ours), list.measure(list.theirs))
 	var all []grown
 	for _, o := range []operation{update, list, index} {
 		g := grown{work: o.work}
 		runtime.GC()
+		o.settle()
 		g.ours, g.theirs = medians(4*runs+1, o.measure(o.ours), o.measure(o.theirs))
 		all = append(all, g)
 	}

@@ -47,7 +47,7 @@ func TestHeldThroughForks(t *testing.T) {
 			all = append(all, hold(s.table))
 		}
 		if i%2 == 0 && !s.table.NeedsRoom(ops) {
-			if s.table.Plan(ops) {
+			if s.table.Plan(ops, nil) {
 				s.table.Swap(ops)
 			} else {
 				s.table.Apply(ops)

@@ -10,15 +10,16 @@ type plan[T any] struct {
 	list   []chunk[T] // copy of the list of chunks; nil: need not be copied
 	copies []chunk[T] // by number of the chunk; without items: none
 	which  []uint32   // that there are copies of
-	spares *spares[T]
+	spare  *Spare[T]  // while Plan runs; nil: none
 }
 
 // Plan looks up the keys of the ops, copies the chunks of objects that they change and
 // that are frozen, and reports whether they only put objects in the place of others:
 // Swap can do them then, otherwise Apply. The writer calls it without the lock: nobody
-// else writes, and freezing changes no content.
-func (t *Table[T]) Plan(ops []Op[T]) (swaps bool) {
-	swaps = true
+// else writes, and freezing changes no content. The spare of the last frozen state is used up,
+// if there is one; nil: there is none.
+func (t *Table[T]) Plan(ops []Op[T], spare *Spare[T]) (swaps bool) {
+	t.plan.spare, swaps = spare, true
 	for i := range ops {
 		known := t.locate(&ops[i])
 		swaps = swaps && known && !ops[i].Delete
@@ -37,6 +38,7 @@ func (t *Table[T]) Plan(ops []Op[T]) (swaps bool) {
 			t.plan.copyList(&t.objects, epoch)
 		}
 	}
+	t.plan.spare = nil
 	return swaps
 }
 
@@ -94,7 +96,9 @@ func (p *plan[T]) copy(v *vector[T], id uint32, epoch uint64) {
 	if cap(rows) < cap(c.items) {
 		rows = make([]T, 0, cap(c.items))
 	}
-	p.copies[n].items = append(rows, c.items...)
+	rows = rows[:len(c.items)]
+	copyRows(rows, c.items)
+	p.copies[n].items = rows
 	p.which = append(p.which, n)
 }
 
@@ -104,9 +108,8 @@ func (p *plan[T]) copyList(v *vector[T], epoch uint64) (rows []T) {
 	if v.epoch == epoch || p.list != nil {
 		return nil
 	}
-	memory := p.spares.take(len(v.chunks) + 1)
-	p.list = append(memory.list, v.chunks...)
-	return memory.items
+	p.list, rows = p.spare.take(v.chunks)
+	return rows
 }
 
 // install puts the copies into their places. That they are copies of a frozen state, if

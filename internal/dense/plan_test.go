@@ -29,11 +29,13 @@ func TestSwapLeavesFrozen(t *testing.T) {
 		want   []int
 	}
 	var kept []state
-	freeze := func(odds int) {
+	var old *Spare[int] // of a state that is no more, or none
+	freeze := func(odds int) (spare *Spare[int]) {
 		if f := table.Objects(); odds%3 == 0 {
-			f.Provide()
-			kept = append(kept, state{f, f.Collect()})
+			s := f.Spare()
+			spare, kept = &s, append(kept, state{f, f.Collect()})
 		}
+		return spare
 	}
 	for i := range 300 {
 		ops := make([]Op[int], 1+i%5)
@@ -42,11 +44,14 @@ func TestSwapLeavesFrozen(t *testing.T) {
 			ops[j] = Op[int]{Key: key, Object: -i, Values: [][]string{{"all"}}}
 			model[key] = -i
 		}
-		freeze(i)
-		if !table.Plan(ops) {
+		spare := freeze(i)
+		if i%7 == 0 {
+			spare = old
+		}
+		if !table.Plan(ops, spare) {
 			t.Fatal("no swap")
 		}
-		freeze(i / 3)
+		old = freeze(i / 3)
 		table.Swap(ops)
 	}
 	for i, s := range kept {
@@ -70,13 +75,12 @@ func TestPlanBeforeApply(t *testing.T) {
 	s.table.Apply(s.random(9000, 8000))
 	for i := range 100 {
 		before := s.table.Objects()
-		want := before.Collect()
+		want, spare := before.Collect(), before.Spare()
 		ops := s.random(1+i%30, 8000)
-		if s.table.Plan(ops) {
+		if s.table.Plan(ops, &spare) {
 			t.Fatal("deletes and puts taken for swaps")
 		}
 		if i%4 == 0 {
-			before.Provide()
 			s.table.Objects()
 		}
 		s.table.Apply(ops)
@@ -99,29 +103,51 @@ func TestPlanRefuses(t *testing.T) {
 		"another value": {Key: "key-7", Values: [][]string{{"other"}}},
 		"no value":      {Key: "key-7", Values: [][]string{nil}},
 	} {
-		if table.Plan([]Op[int]{fine, op}) {
+		if table.Plan([]Op[int]{fine, op}, nil) {
 			t.Errorf("%s: taken for a swap", name)
 		}
 	}
-	if !table.Plan([]Op[int]{fine, fine}) {
+	if !table.Plan([]Op[int]{fine, fine}, nil) {
 		t.Error("the same object twice is no swap")
 	}
 }
 
 // A writer needs no memory of its own after a list.
-func TestSwapUsesSpares(t *testing.T) {
+func TestSwapUsesSpare(t *testing.T) {
 	table, _ := newPlanned(12 * chunkRows)
 	ops := []Op[int]{{Key: "key-3000", Object: -1, Values: [][]string{{"all"}}}}
-	write := func() {
-		if !table.Plan(ops) {
+	freeze := func() *Spare[int] { s := table.Objects().Spare(); return &s }
+	write := func(spare *Spare[int]) {
+		if !table.Plan(ops, spare) {
 			t.Fatal("no swap")
 		}
 		table.Swap(ops)
 	}
-	write()
-	provide := func() { f := table.Objects(); f.Provide() }
-	both := testing.AllocsPerRun(20, func() { provide(); write() })
-	if alone := testing.AllocsPerRun(20, func() { table.plan.spares = &spares[int]{}; provide() }); both > alone {
+	write(freeze())
+	alone := testing.AllocsPerRun(20, func() { freeze() })
+	if both := testing.AllocsPerRun(20, func() { write(freeze()) }); both > alone {
 		t.Errorf("%v allocations with the write, %v without", both, alone)
+	}
+}
+
+// A spare of another state is not taken for a copy of this one.
+func TestSpareOfAnotherState(t *testing.T) {
+	table, _ := newPlanned(12 * chunkRows)
+	ops := []Op[int]{{Key: "key-3000", Object: -1, Values: [][]string{{"all"}}}}
+	old := table.Objects().Spare()
+	for i := range 3 {
+		ops[0].Object--
+		table.Objects()
+		spare := old
+		if !table.Plan(ops, &spare) {
+			t.Fatal("no swap")
+		}
+		if used := spare.list == nil; used != (i == 0) {
+			t.Errorf("write %d: used %v", i, used)
+		}
+		table.Swap(ops)
+	}
+	if err := table.Check(); err != nil {
+		t.Error(err)
 	}
 }

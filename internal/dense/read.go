@@ -5,19 +5,19 @@ package dense
 // Objects freezes the objects.
 func (t *Table[T]) Objects() Frozen[T] {
 	t.freeze(1 << objects)
-	return Frozen[T]{t.objects, t.plan.spares}
+	return Frozen[T]{t.objects}
 }
 
 // Keys freezes the keys.
 func (t *Table[T]) Keys() Frozen[string] {
 	t.freeze(1 << keys)
-	return Frozen[string]{v: t.keys}
+	return Frozen[string]{t.keys}
 }
 
 // Notes freezes the notes; there are none, or one for each object, which may be nil.
 func (t *Table[T]) Notes() Frozen[*Note] {
 	t.freeze(1 << keys)
-	return Frozen[*Note]{v: t.notes}
+	return Frozen[*Note]{t.notes}
 }
 
 // Selection is what an index files under one value: the objects, or the keys. One that
@@ -72,6 +72,7 @@ func (s *Selection[E]) Collect() []E {
 		return []E{s.column[s.one>>chunkBits].items[s.one&chunkMask]}
 	}
 	out := make([]E, s.n)
+	touch(out)
 	rest := out
 	for i := range s.ids {
 		ids := s.ids[i].items

@@ -2,42 +2,39 @@
 
 package dense
 
-import "sync/atomic"
-
-// spares is memory that readers leave for the copies of a writer. A list allocates
-// anyway, and a thousand times as much; a writer that allocates has to help a garbage
-// collection that runs, or is parked until there is work, for as long as milliseconds.
-type spares[E any] struct{ slots [2]atomic.Pointer[spare[E]] }
-
-// spare is what the first write after a freeze needs.
-type spare[E any] struct {
-	list  []chunk[E]
+// Spare is what the first write after a freeze needs of the frozen column: a copy of its list
+// of chunks, and memory for the copy of a chunk. A reader makes it, who allocates anyway, and a
+// thousand times as much. A writer that allocates has to help a garbage collection that runs, or
+// is parked until there is work, for as long as milliseconds; and while the collector marks, to
+// write the pointers of a list alone takes ten microseconds.
+//
+// The zero Spare is none.
+type Spare[E any] struct {
+	of    []chunk[E]
+	list  []chunk[E] // copy of it
 	items []E
 }
 
-// leave fills the slots that are empty. Small vectors need none.
-func (s *spares[E]) leave(v *vector[E]) {
-	if len(v.chunks) < wholeChunks {
-		return
+// Spare makes what the next write needs. Small columns need none.
+func (f Frozen[E]) Spare() (s Spare[E]) {
+	if len(f.v.chunks) >= wholeChunks {
+		items := make([]E, chunkRows)
+		touch(items)
+		s = Spare[E]{of: f.v.chunks, list: copied(f.v.chunks), items: items[:0]}
 	}
-	for i := range s.slots {
-		if s.slots[i].Load() == nil {
-			s.slots[i].Store(&spare[E]{make([]chunk[E], 0, len(v.chunks)+1), make([]E, 0, chunkRows)})
-		}
-	}
+	return s
 }
 
-// take returns memory for a list, new if there is none, and for a chunk, if there is some.
-func (s *spares[E]) take(list int) (sp spare[E]) {
-	for i := range s.slots {
-		if found := s.slots[i].Load(); found != nil {
-			s.slots[i].Store(nil)
-			sp = *found
-			break
-		}
+// take returns a copy of a list, made now unless it is the one that the spare is of, and memory
+// for a chunk, if there is some. Nil has none.
+func (s *Spare[E]) take(of []chunk[E]) (list []chunk[E], items []E) {
+	if s == nil || len(of) == 0 || len(of) != len(s.of) || &of[0] != &s.of[0] {
+		return copied(of), nil
 	}
-	if cap(sp.list) < list {
-		sp.list = make([]chunk[E], 0, list)
-	}
-	return sp
+	list, items = s.list, s.items
+	*s = Spare[E]{}
+	return list, items
 }
+
+// copied returns a copy of a list that has room for one chunk more.
+func copied[E any](list []chunk[E]) []chunk[E] { return resized(list, len(list)+1) }

@@ -81,7 +81,7 @@ func New[T any]() *Table[T] { return NewSeeded[T](maphash.MakeSeed()) }
 // NewSeeded returns an empty table whose hashes of keys have the seed of another one, which
 // may Adopt it then.
 func NewSeeded[T any](seed maphash.Seed) *Table[T] {
-	return &Table[T]{clock: clock{seed: seed}, plan: plan[T]{spares: &spares[T]{}}}
+	return &Table[T]{clock: clock{seed: seed}}
 }
 
 // Len returns the number of objects.
@@ -279,7 +279,6 @@ func (t *Table[T]) Fork() *Table[T] {
 		objects: t.objects,
 		notes:   t.notes,
 		indexes: make([]*index, len(t.indexes)),
-		plan:    plan[T]{spares: t.plan.spares},
 	}
 	for part := range f.epochs {
 		f.epochs[part]++
@@ -313,7 +312,6 @@ func (t *Table[T]) Adopt(other *Table[T]) *Table[T] {
 		objects: other.objects,
 		notes:   other.notes,
 		indexes: make([]*index, len(t.indexes)),
-		plan:    plan[T]{spares: t.plan.spares},
 	}
 	for i := range f.indexes {
 		f.indexes[i] = newIndex()

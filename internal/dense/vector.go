@@ -103,7 +103,7 @@ func (v *vector[E]) own(i int, epoch uint64) *chunk[E] {
 
 func (v *vector[E]) ownList(epoch uint64) {
 	if v.epoch != epoch {
-		v.epoch, v.chunks = epoch, resized(v.chunks, len(v.chunks)+1)
+		v.epoch, v.chunks = epoch, copied(v.chunks)
 	}
 }
 
@@ -148,10 +148,7 @@ func resized[E any](items []E, capacity int) []E {
 
 // Frozen is a column as it was at one moment. It stays valid for ever, and can be read
 // by any goroutine without a lock.
-type Frozen[E any] struct {
-	v      vector[E]
-	spares *spares[E] // nil: a writer has none
-}
+type Frozen[E any] struct{ v vector[E] }
 
 // Len returns the number of rows.
 func (f Frozen[E]) Len() int { return f.v.len() }
@@ -159,14 +156,15 @@ func (f Frozen[E]) Len() int { return f.v.len() }
 // At returns row i, counted from 0 to Len.
 func (f Frozen[E]) At(i int) E { return f.v.chunks[i/chunkRows].items[i%chunkRows] }
 
-// Provide makes the memory that the next write needs for its copies of what is frozen.
-func (f Frozen[E]) Provide() { f.spares.leave(&f.v) }
-
 // Collect returns all rows in one new slice.
 func (f Frozen[E]) Collect() []E {
-	out := make([]E, 0, f.v.len())
+	out := make([]E, f.v.len())
+	touch(out)
+	rest := out
 	for i := range f.v.chunks {
-		out = append(out, f.v.chunks[i].items...)
+		items := f.v.chunks[i].items
+		copyRows(rest, items)
+		rest = rest[len(items):]
 	}
 	return out
 }
