@@ -78,7 +78,7 @@ func (p *pair) grown(runs int) []grown {
 		g := grown{work: o.work}
 		runtime.GC()
 		o.settle()
-		g.ours, g.theirs = medians(4*runs+1, o.measure(o.ours), o.measure(o.theirs))
+		g.ours, g.theirs = o.medians(4*runs+1, p.n)
 		all = append(all, g)
 	}
 	all[1].ours, all[1].theirs = all[1].ours/float64(p.n), all[1].theirs/float64(p.n)
