@@ -14,8 +14,7 @@ type snapshot[T any] struct {
 }
 
 func snapshotOf[T any](v view[T]) snapshot[T] {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
+	defer v.s.mu.enter(0).leave()
 	return snapshot[T]{keys: v.s.table.Keys(), objects: v.s.table.Objects(), notes: v.s.table.Notes()}
 }
 

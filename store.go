@@ -35,7 +35,7 @@ type state[T any] struct {
 	scratch  scratch[T]
 	notes    map[string]*dense.Note // of the sources of a union, shared by their objects; nil: none
 
-	mu      sync.RWMutex // for readers; writers hold it for the change alone
+	mu      readersLock // for readers; writers hold it for the change alone
 	table   *dense.Table[T]
 	indexes []string // names, by number of the index; replaced, never changed
 	version string
@@ -99,6 +99,7 @@ func NewStore[T any](options StoreOptions[T]) *Store[T] {
 		transform:  options.Transform,
 		seed:       table.Seed(),
 		table:      table,
+		mu:         newReadersLock(),
 	}
 	store := &Store[T]{view[T]{s}}
 	if err := store.AddIndexers(options.Indexers); err != nil {
@@ -114,12 +115,15 @@ func (s *Store[T]) View() View[T] { return View[T]{s.view} }
 func (v view[T]) Get(key string) (obj T, ok bool) {
 	s := v.s
 	hash := uint32(maphash.String(s.seed, key)) // the table's, without the lock, and without a call more
-	s.mu.RLock()
+	r := s.mu.reader(hash)
+	if !r.tryEnter() {
+		r.wait()
+	}
 	id, ok := s.table.FindHashed(key, hash)
 	if ok {
 		obj = s.table.Object(id)
 	}
-	s.mu.RUnlock()
+	r.leave()
 	return obj, ok
 }
 
@@ -127,30 +131,30 @@ func (v view[T]) Get(key string) (obj T, ok bool) {
 // before the transform.
 func (v view[T]) Identity(key string) (resourceVersion string, uid types.UID, ok bool) {
 	s := v.s
-	s.mu.RLock()
-	id, ok := s.table.Find(key)
+	hash := uint32(maphash.String(s.seed, key))
+	r := s.mu.enter(hash)
+	id, ok := s.table.FindHashed(key, hash)
 	if !ok {
-		s.mu.RUnlock()
+		r.leave()
 		return "", "", false
 	}
 	obj, note := s.table.Object(id), s.table.Note(id)
-	s.mu.RUnlock()
+	r.leave()
 	resourceVersion, uid = identity(obj, note)
 	return resourceVersion, uid, true
 }
 
 // Len returns the number of objects.
 func (v view[T]) Len() int {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
+	defer v.s.mu.enter(0).leave()
 	return v.s.table.Len()
 }
 
 // Keys returns all keys, in no order.
 func (v view[T]) Keys() []string {
-	v.s.mu.RLock()
+	r := v.s.mu.enter(0)
 	keys := v.s.table.Keys()
-	v.s.mu.RUnlock()
+	r.leave()
 	return keys.Collect()
 }
 
@@ -159,10 +163,10 @@ func (v view[T]) List() []T {
 	l := v.s.list.Load()
 	if l == nil {
 		l = &list[T]{}
-		v.s.mu.RLock()
+		r := v.s.mu.enter(0)
 		l.objects = v.s.table.Objects()
 		v.s.list.Store(l)
-		v.s.mu.RUnlock()
+		r.leave()
 	}
 	if l.next.Load() == nil {
 		l.next.CompareAndSwap(nil, &list[T]{spare: l.objects.Spare()})
@@ -174,9 +178,9 @@ func (v view[T]) List() []T {
 // held meanwhile: the loop may take its time, and write to the store.
 func (v view[T]) All() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
-		v.s.mu.RLock()
+		r := v.s.mu.enter(0)
 		keys, objects := v.s.table.Keys(), v.s.table.Objects()
-		v.s.mu.RUnlock()
+		r.leave()
 		for i := range keys.Len() {
 			if !yield(keys.At(i), objects.At(i)) {
 				return
@@ -189,12 +193,12 @@ func (v view[T]) All() iter.Seq2[string, T] {
 //
 // Errors: an *IndexError that wraps ErrUnknownIndex and lists the indexes that there are.
 func (v view[T]) ByIndex(index, value string) ([]T, error) {
-	number, err := v.s.rlockIndex(index)
+	number, r, err := v.s.enterIndex(index, value)
 	if err != nil {
 		return nil, err
 	}
 	found := v.s.table.ObjectsOf(number, value)
-	return collect(&v.s.mu, &found), nil
+	return collect(r, &found), nil
 }
 
 // ByIndexValues returns the objects that the index files under any of the values, each once,
@@ -203,12 +207,12 @@ func (v view[T]) ByIndex(index, value string) ([]T, error) {
 //
 // Errors: as ByIndex.
 func (v view[T]) ByIndexValues(index string, values ...string) ([]T, error) {
-	number, err := v.s.rlockIndex(index)
+	number, r, err := v.s.enterIndex(index, "")
 	if err != nil {
 		return nil, err
 	}
 	found := v.s.table.UnionOf(number, values)
-	v.s.mu.RUnlock()
+	r.leave()
 	return found.Collect(), nil
 }
 
@@ -216,55 +220,58 @@ func (v view[T]) ByIndexValues(index string, values ...string) ([]T, error) {
 //
 // Errors: as ByIndex.
 func (v view[T]) IndexKeys(index, value string) ([]string, error) {
-	number, err := v.s.rlockIndex(index)
+	number, r, err := v.s.enterIndex(index, value)
 	if err != nil {
 		return nil, err
 	}
 	found := v.s.table.KeysOf(number, value)
-	return collect(&v.s.mu, &found), nil
+	return collect(r, &found), nil
 }
 
 // IndexValues returns the values under which the index files at least one object, in no order.
 //
 // Errors: as ByIndex.
 func (v view[T]) IndexValues(index string) ([]string, error) {
-	number, err := v.s.rlockIndex(index)
+	number, r, err := v.s.enterIndex(index, "")
 	if err != nil {
 		return nil, err
 	}
 	values := v.s.table.Values(number)
-	v.s.mu.RUnlock()
+	r.leave()
 	return values.Collect(), nil
 }
 
-// rlockIndex locks mu for reading and returns the number of an index. After an error, it
-// is not locked.
-func (s *state[T]) rlockIndex(index string) (number int, err error) {
-	s.mu.RLock()
+// enterIndex locks mu for reading and returns the number of an index, a value of which is to be
+// read. After an error, it is not locked.
+func (s *state[T]) enterIndex(index, value string) (number int, r reader, err error) {
+	var hash uint32
+	if value != "" {
+		hash = uint32(value[len(value)-1])
+	}
+	r = s.mu.enter(hash)
 	if number = slices.Index(s.indexes, index); number >= 0 {
-		return number, nil
+		return number, r, nil
 	}
 	known := s.indexes
-	s.mu.RUnlock()
-	return 0, indexError(index, known, ErrUnknownIndex)
+	r.leave()
+	return 0, r, indexError(index, known, ErrUnknownIndex)
 }
 
-// collect collects a selection and releases the lock, before it if that takes long.
-func collect[E any](mu *sync.RWMutex, found *dense.Selection[E]) []E {
+// collect collects a selection, and leaves, before it if that takes long.
+func collect[E any](r reader, found *dense.Selection[E]) []E {
 	if !found.Small() {
-		mu.RUnlock()
+		r.leave()
 		return found.Collect()
 	}
 	all := found.Collect()
-	mu.RUnlock()
+	r.leave()
 	return all
 }
 
 // ResourceVersion returns the version of the collection that the store has reached; ""
 // before it has one. It advances after objects and indexes have.
 func (v view[T]) ResourceVersion() string {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
+	defer v.s.mu.enter(0).leave()
 	return v.s.version
 }
 
@@ -293,8 +300,7 @@ func (s *state[T]) seek(d *Delta[T]) (obj T, uid types.UID, id uint32, ok bool) 
 
 // sourceOf returns the source of the object with the key; "" if there is but one.
 func (v view[T]) sourceOf(key string) string {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
+	defer v.s.mu.enter(0).leave()
 	if id, ok := v.s.table.Find(key); ok {
 		return sourceIn(v.s.table.Note(id))
 	}
@@ -303,9 +309,9 @@ func (v view[T]) sourceOf(key string) string {
 
 // keysOf returns the keys of the objects of one source, in no order.
 func (v view[T]) keysOf(source string) []string {
-	v.s.mu.RLock()
+	r := v.s.mu.enter(0)
 	keys, notes := v.s.table.Keys(), v.s.table.Notes()
-	v.s.mu.RUnlock()
+	r.leave()
 	var own []string
 	for i := range notes.Len() {
 		if sourceIn(notes.At(i)) == source {
@@ -330,14 +336,14 @@ func (v view[T]) internKey(namespace, name string) string {
 	var buf [256]byte
 	text := appendKey(buf[:0], namespace, name)
 	s, key := v.s, ""
-	s.mu.RLock()
+	r := s.mu.enter(0)
 	if s.table.Len() > 0 { // in a first list there is nothing to look up
 		hash := uint32(maphash.Bytes(s.seed, text)) // the table's, as in Get
 		if id, ok := s.table.FindHashedBytes(text, hash); ok {
 			key = s.table.Key(id)
 		}
 	}
-	s.mu.RUnlock()
+	r.leave()
 	if key == "" {
 		key = string(text)
 	}
@@ -351,8 +357,7 @@ func (v view[T]) keySeed() maphash.Seed { return v.s.seed }
 // for memory while the next is under way.
 func (v view[T]) locate(r *run[T]) {
 	s := v.s
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	defer s.mu.enter(0).leave()
 	for n := range r.deltas {
 		d, ok := &r.deltas[n], false
 		if d.Key != "" {

@@ -22,7 +22,7 @@ func (s *state[T]) fill(list *dense.Table[T], version string) error {
 	if version == "" {
 		version = s.version
 	}
-	s.lock()
+	s.mu.Lock()
 	s.table, s.version = table, version
 	s.list.Store(nil)
 	s.mu.Unlock()

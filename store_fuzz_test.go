@@ -92,9 +92,9 @@ func (m storeModel) step(t *testing.T, s *Store[string], op, arg byte) {
 		err, m[key] = s.Apply(Deltas[string]{d}), word
 	case 6:
 		s.List() // the next write copies
-		s.s.mu.RLock()
+		reader := s.s.mu.enter(0)
 		s.s.table.Values(0)
-		s.s.mu.RUnlock()
+		reader.leave()
 		return
 	default:
 		m.replace(t, s, uint64(op)<<8|uint64(arg))

@@ -436,7 +436,7 @@ func (s *state[T]) commitFilled(ops []dense.Op[T], version string) {
 		}
 		table.Apply(ops)
 	}
-	s.lock()
+	s.mu.Lock()
 	switch {
 	case swaps:
 		table.Swap(ops)
@@ -464,15 +464,4 @@ func (s *state[T]) nextList() *list[T] {
 		return l.next.Load()
 	}
 	return nil
-}
-
-// lock locks mu for a writer. A reader holds it for less than it takes to park and to be
-// woken, behind others with time slices of 10 ms, so a few attempts come first.
-func (s *state[T]) lock() {
-	for range 100 {
-		if s.mu.TryLock() {
-			return
-		}
-	}
-	s.mu.Lock()
 }
