@@ -267,18 +267,20 @@ func alone(n int, call func(i int)) float64 {
 }
 
 func storeRows(s scale) ([]row, error) {
-	operations := newPair(s.objects).reads()
-	for i := range 2 {
-		operations = append(operations, newPair(s.objects).updates()[i])
-	}
 	var rows []row
-	for _, o := range operations {
-		runtime.GC()
-		o.settle()
-		r := row{Work: o.work, Unit: "ns"}
-		// Many short runs: one that others disturb is then one of many.
-		r.Ours, r.ClientGo = o.medians(8*s.runs+1, s.objects)
-		rows = append(rows, atMost(o.goal, r))
+	measure := func(operations []operation) {
+		for _, o := range operations {
+			runtime.GC()
+			o.settle()
+			r := row{Work: o.work, Unit: "ns"}
+			// Many short runs: one that others disturb is then one of many.
+			r.Ours, r.ClientGo = o.medians(8*s.runs+1, s.objects)
+			rows = append(rows, atMost(o.goal, r))
+		}
+	}
+	measure(newPair(s.objects).reads())
+	for i := range 2 {
+		measure(newPair(s.objects).updates()[i : i+1])
 	}
 	return append(rows, listerRows(s)...), nil
 }
@@ -292,8 +294,8 @@ type listed struct {
 	updates        int // so far
 }
 
-// run counts for the second of two periods: in the first one, the heap gets the size that these
-// lists give it, and what the other side has left is collected.
+// run counts for a period, after half of one in which the heap gets the size that these lists give
+// it, and what the other side has left is collected.
 func (l *listed) run(period time.Duration, list func(), update func(i int)) {
 	var stop atomic.Bool
 	var lists atomic.Int64
@@ -306,7 +308,7 @@ func (l *listed) run(period time.Duration, list func(), update func(i int)) {
 			}
 		})
 	}
-	time.Sleep(period)
+	time.Sleep(period / 2)
 	lists.Store(0)
 	var total time.Duration
 	began, n := time.Now(), 0
