@@ -3,12 +3,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"runtime"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // grown are the figures of one number of objects, an object.
@@ -34,7 +31,7 @@ func growthRows(s scale) ([]row, error) {
 }
 
 func grow(runs, n int) (all []grown, bytes float64) {
-	pods, next := barePods(n, 1), barePods(n, 2*n)
+	pods := barePods(n, 1)
 	each := func(took float64) float64 { return took / float64(n) }
 	sync := grown{work: "sync"}
 	sync.ours, sync.theirs = medians(runs,
@@ -48,7 +45,7 @@ func grow(runs, n int) (all []grown, bytes float64) {
 	ours := ourStore(pods, byNamespace, byNode)
 	bytes = (live() - before) / float64(n)
 	theirs := theirStore(pods, byNamespace, byNode)
-	p := &pair{n: n, ours: ours, theirs: theirs, states: [2][]*corev1.Pod{pods, next}}
+	p := &pair{n: n, ours: ours, theirs: theirs, version: 1}
 	return append([]grown{sync}, p.grown(runs)...), bytes
 }
 
@@ -59,11 +56,8 @@ func (p *pair) grown(runs int) []grown {
 	for i := range nodes {
 		nodes[i] = node(scattered(i, len(nodes)), p.n)
 	}
-	update := operation{
-		work: "update", calls: 2000, goroutines: 1,
-		ours:   func(i int) { must(p.ours.Update(context.Background(), p.scattered(i))) },
-		theirs: func(i int) { must(p.theirs.Update(p.scattered(i))) },
-	}
+	update := p.update(scattered)
+	update.work = "update"
 	list := operation{
 		work: "list", calls: max(1, 20_000/p.n), goroutines: 1, large: true,
 		ours: func(int) { p.ours.List() }, theirs: func(int) { p.theirs.List() },
