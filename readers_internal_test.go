@@ -3,72 +3,68 @@
 package informer
 
 import (
-	"slices"
+	"runtime"
 	"sync"
 	"testing"
-	"testing/synctest"
 )
 
 // A writer waits for the readers that are in, readers for the writer, and those that met it come
 // before the next writer.
 func TestReadersLock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newReadersLock()
-		events := make(chan string, 10)
-		expect := func(want ...string) {
-			t.Helper()
-			synctest.Wait()
-			var got []string
-			for range len(events) {
-				got = append(got, <-events)
-			}
-			if !slices.Equal(got, want) {
-				t.Fatalf("%v, want %v", got, want)
-			}
-		}
-		var ends [6]chan struct{}
-		for i := range ends {
-			ends[i] = make(chan struct{})
-		}
-		read := func(hash uint32, end <-chan struct{}) {
-			r := l.enter(hash)
-			events <- "read"
-			<-end
-			r.leave()
-		}
-		write := func(end <-chan struct{}) {
+	var l readersLock
+	first, second := l.enter(1), l.enter(1+readerSlots) // in the same slot
+	wrote, end := make(chan int), make(chan bool)
+	go func() {
+		for i := range 2 {
 			l.Lock()
-			events <- "write"
+			wrote <- i
 			<-end
 			l.Unlock()
 		}
-		go read(1, ends[0])
-		go read(1+readerSlots, ends[1]) // in the same slot
-		expect("read", "read")
-		go func() { write(ends[2]); write(ends[3]) }()
-		expect()
-		go read(2, ends[4])
-		expect() // the writer came before
-		close(ends[0])
-		expect()
-		close(ends[1])
-		expect("write")
-		go read(2, ends[5])
-		expect()
-		close(ends[2])
-		expect("read", "read") // and not the next write
-		close(ends[4])
-		expect()
-		close(ends[5])
-		expect("write")
-		close(ends[3])
-		expect()
-	})
+	}()
+	await := func(so func() bool) {
+		for !so() {
+			runtime.Gosched()
+		}
+	}
+	await(l.writing.Load)
+	first.leave()
+	read := make(chan reader)
+	enter := func(hash uint32) { read <- l.enter(hash) }
+	go enter(2) // meets the writer, who waits for the second one
+	await(func() bool { return l.waiting.Load() == 1 })
+	none := func(when string) {
+		t.Helper()
+		select {
+		case <-wrote:
+			t.Fatal("a writer is in " + when)
+		case <-read:
+			t.Fatal("a reader is in " + when)
+		default:
+		}
+	}
+	none("beside the second reader")
+	second.leave()
+	if i := <-wrote; i != 0 {
+		t.Fatalf("write %d", i)
+	}
+	go enter(3)
+	await(func() bool { return l.waiting.Load() == 2 })
+	none("beside the writer")
+	end <- true
+	third, fourth := <-read, <-read // and not the next write
+	none("beside two readers")
+	third.leave()
+	fourth.leave()
+	if i := <-wrote; i != 1 {
+		t.Fatalf("write %d", i)
+	}
+	end <- true
 }
 
 // The writer's changes are seen whole, and nobody is left waiting.
 func TestReadersLockExcludes(t *testing.T) {
-	l := newReadersLock()
+	var l readersLock
 	var a, b int // equal, but for a writer
 	var writers sync.Mutex
 	var running sync.WaitGroup
@@ -104,7 +100,7 @@ func TestReadersLockExcludes(t *testing.T) {
 			t.Errorf("slot %d: %d readers left", i, n)
 		}
 	}
-	if n := l.waiting.Load(); n != 0 || l.writer.Load() != absent {
-		t.Errorf("%d wait, writer %d", n, l.writer.Load())
+	if n := l.waiting.Load(); n != 0 || l.writing.Load() {
+		t.Errorf("%d wait, writing %v", n, l.writing.Load())
 	}
 }

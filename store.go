@@ -99,7 +99,6 @@ func NewStore[T any](options StoreOptions[T]) *Store[T] {
 		transform:  options.Transform,
 		seed:       table.Seed(),
 		table:      table,
-		mu:         newReadersLock(),
 	}
 	store := &Store[T]{view[T]{s}}
 	if err := store.AddIndexers(options.Indexers); err != nil {
