@@ -13,23 +13,23 @@ import (
 // there.
 //
 // A reader counts itself, then looks for a writer. A writer says that it is there, then looks at
-// the counts. So one of them sees the other, or both do, and then the reader steps back. It comes
-// before the next writer.
+// the counts. So one of them sees the other, or both do, and then the reader steps back: no number
+// of readers keeps a writer waiting for long.
 //
 // Both stay for less than it takes to park and to be woken, so who waits looks again, and lets
-// others run meanwhile.
+// others run meanwhile. A reader comes in at the first look that falls between two writes.
 type readersLock struct {
 	slots   [readerSlots]readerSlot
-	waiting atomic.Int32 // readers that stepped back
-	writing atomic.Bool  // the last field, beside what the lock is for
+	_       [60]byte
+	writing atomic.Bool // the last field, beside what the lock is for
 }
 
 const readerSlots = 8
 
-// readerSlot counts readers, on a cache line of its own.
+// readerSlot counts readers, with nothing else on its cache line.
 type readerSlot struct {
-	n atomic.Int32
 	_ [60]byte
+	n atomic.Int32
 }
 
 // reader is one of them, while it is in.
@@ -60,21 +60,16 @@ func (r reader) leave() { r.slot.n.Add(-1) }
 
 // wait enters behind the writer that was met.
 func (r reader) wait() {
-	r.lock.waiting.Add(1)
 	for entered := false; !entered; entered = r.tryEnter() {
 		r.leave()
 		for looks := 0; r.lock.writing.Load(); looks++ {
 			pause(looks)
 		}
 	}
-	r.lock.waiting.Add(-1)
 }
 
 // Lock locks for a writer.
 func (l *readersLock) Lock() {
-	for looks := 0; l.waiting.Load() != 0; looks++ {
-		pause(looks)
-	}
 	l.writing.Store(true)
 	for i := range l.slots {
 		for looks := 0; l.slots[i].n.Load() != 0; looks++ {

@@ -3,10 +3,10 @@
 package dense
 
 // Spare is what the first write after a freeze needs of the frozen column: a copy of its list
-// of chunks, and memory for the copy of a chunk. A reader makes it, who allocates anyway, and a
-// thousand times as much. A writer that allocates has to help a garbage collection that runs, or
-// is parked until there is work, for as long as milliseconds; and while the collector marks, to
-// write the pointers of a list alone takes ten microseconds.
+// of chunks, and memory for the copy of a chunk. A reader makes it, who allocates anyway, and far
+// more. A writer that allocates has to help a garbage collection that runs, or is parked until
+// there is work, for as long as milliseconds; and while the collector marks, to write the pointers
+// of a list alone takes ten microseconds.
 //
 // The zero Spare is none.
 type Spare[E any] struct {
