@@ -63,7 +63,7 @@ func (p *pair) grown(runs int) []grown {
 		ours: func(int) { p.ours.List() }, theirs: func(int) { p.theirs.List() },
 	}
 	index := operation{
-		work: "index reads", calls: 20, goroutines: 1,
+		work: "index reads", calls: 20, goroutines: 1, large: true,
 		ours:   func(i int) { _, _ = p.ours.ByIndex(byNode, nodes[i%len(nodes)]) },
 		theirs: func(i int) { _, _ = p.theirs.ByIndex(byNode, nodes[i%len(nodes)]) },
 	}

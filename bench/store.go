@@ -139,7 +139,7 @@ type operation struct {
 	calls        int // a run
 	ours, theirs func(i int)
 	goroutines   int
-	large        bool            // allocates pages each time, see settle
+	large        bool            // allocates pages, see settle
 	prepare      func(first int) // what the calls of a run from that one on need; nil: nothing
 }
 
@@ -154,7 +154,7 @@ func (p *pair) reads() []operation {
 	many.work, many.goroutines, many.calls = "store: Get, 8 goroutines", 8, 5000
 	byIndex := func(index, value string, goal float64) operation {
 		return operation{
-			work: fmt.Sprintf("store: ByIndex of %s", thousands(p.count(index, value))), goal: goal, calls: 20, goroutines: 1,
+			work: fmt.Sprintf("store: ByIndex of %s", thousands(p.count(index, value))), goal: goal, calls: 20, goroutines: 1, large: true,
 			ours:   func(int) { _, _ = p.ours.ByIndex(index, value) },
 			theirs: func(int) { _, _ = p.theirs.ByIndex(index, value) },
 		}
@@ -223,9 +223,12 @@ func (o operation) settle() {
 	if !o.large {
 		return
 	}
-	for i, first := 0, collections(); collections() < first+2; i++ {
-		o.ours(i)
-		o.theirs(i)
+	for i, first := 0, collections(); collections() < first+2; {
+		for range o.calls {
+			o.ours(i)
+			o.theirs(i)
+			i++
+		}
 	}
 }
 
