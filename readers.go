@@ -13,11 +13,14 @@ import (
 // there.
 //
 // A reader counts itself, then looks for a writer. A writer says that it is there, then looks at
-// the counts. So one of them sees the other, or both do, and then the reader steps back: no number
-// of readers keeps a writer waiting for long.
+// the counts. So at least one of them sees the other; a reader that sees a writer steps back, and no
+// number of readers keeps a writer waiting for long. It comes in at a look that falls between two
+// writes.
 //
-// Both stay for less than it takes to park and to be woken, so who waits looks again, and lets
-// others run meanwhile. A reader comes in at the first look that falls between two writes.
+// Nearly always both stay for less than it takes to park and to be woken, so who waits looks again,
+// and lets others run in between. A writer of many changes stays for 0.1 ms (maxInPlace), and who is
+// preempted inside, or has to help the collector, for longer: who waits then takes turns with all
+// others.
 type readersLock struct {
 	slots   [readerSlots]readerSlot
 	_       [60]byte
@@ -32,7 +35,7 @@ type readerSlot struct {
 	n atomic.Int32
 }
 
-// reader is one of them, while it is in.
+// reader is who has entered, or is about to; leave ends it.
 type reader struct {
 	lock *readersLock
 	slot *readerSlot
@@ -40,16 +43,18 @@ type reader struct {
 
 // enter locks for a reader. Readers with different hashes hold up each other less.
 func (l *readersLock) enter(hash uint32) reader {
-	r := l.reader(hash)
+	r := l.at(hash)
 	if !r.tryEnter() {
 		r.wait()
 	}
 	return r
 }
 
-// reader, tryEnter and, if that fails, wait are enter without a call, for what is called often.
-func (l *readersLock) reader(hash uint32) reader { return reader{l, &l.slots[hash%readerSlots]} }
+// at, tryEnter and, after false, wait are what enter does; Get writes them out, which saves a call.
+func (l *readersLock) at(hash uint32) reader { return reader{l, &l.slots[hash%readerSlots]} }
 
+// tryEnter counts the reader, and reports whether no writer is there. If one is, the reader stays
+// counted: wait has to follow.
 func (r reader) tryEnter() bool {
 	r.slot.n.Add(1)
 	return !r.lock.writing.Load()
@@ -58,7 +63,7 @@ func (r reader) tryEnter() bool {
 // leave ends what enter has begun.
 func (r reader) leave() { r.slot.n.Add(-1) }
 
-// wait enters behind the writer that was met.
+// wait takes back the count of a tryEnter that met a writer, and enters once none is there.
 func (r reader) wait() {
 	for entered := false; !entered; entered = r.tryEnter() {
 		r.leave()
@@ -68,7 +73,7 @@ func (r reader) wait() {
 	}
 }
 
-// Lock locks for a writer.
+// Lock keeps readers out. Its callers exclude each other.
 func (l *readersLock) Lock() {
 	l.writing.Store(true)
 	for i := range l.slots {
@@ -81,9 +86,9 @@ func (l *readersLock) Lock() {
 // Unlock ends what Lock has begun.
 func (l *readersLock) Unlock() { l.writing.Store(false) }
 
-// pause is between two looks.
+// pause comes between two looks; after the first hundred it lets others run.
 func pause(looks int) {
-	if looks > 100 { // the first take less than a microsecond
+	if looks > 100 { // these take less than a microsecond
 		runtime.Gosched()
 	}
 }

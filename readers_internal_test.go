@@ -5,6 +5,7 @@ package informer
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -12,18 +13,26 @@ import (
 func TestReadersLock(t *testing.T) {
 	var l readersLock
 	first, second := l.enter(1), l.enter(1+readerSlots) // in the same slot
-	wrote, end, read := make(chan bool), make(chan bool), make(chan reader)
-	none := func(when string) {
+	leaveFirst, leaveSecond := sync.OnceFunc(first.leave), sync.OnceFunc(second.leave)
+	wrote, end, read := make(chan bool, 1), make(chan bool), make(chan reader, 2)
+	finish := sync.OnceFunc(func() { close(end) })
+	defer func() { leaveFirst(); leaveSecond(); finish() }() // a failure leaves nobody behind
+	eventually := func(what string, so func() bool) {
+		t.Helper()
+		for n := 0; !so(); n++ {
+			if n > 1e7 {
+				t.Fatal(what)
+			}
+			runtime.Gosched()
+		}
+	}
+	nobody := func(when string) {
 		t.Helper()
 		for range 1000 {
 			runtime.Gosched()
 		}
-		select {
-		case <-wrote:
-			t.Fatal("a writer is in " + when)
-		case <-read:
-			t.Fatal("a reader is in " + when)
-		default:
+		if len(wrote)+len(read) > 0 {
+			t.Fatalf("%d writers and %d readers are in %s", len(wrote), len(read), when)
 		}
 	}
 	go func() {
@@ -32,33 +41,39 @@ func TestReadersLock(t *testing.T) {
 		<-end
 		l.Unlock()
 	}()
-	for !l.writing.Load() {
-		runtime.Gosched()
-	}
-	first.leave()
+	eventually("no writer comes", l.writing.Load)
+	leaveFirst()
 	go func() { read <- l.enter(2) }()
-	none("beside the second reader")
-	second.leave()
+	nobody("beside the second reader")
+	leaveSecond()
+	eventually("the writer does not come in", func() bool { return len(wrote) == 1 })
 	<-wrote
 	go func() { read <- l.enter(3) }()
-	none("beside the writer")
-	end <- true
-	third, fourth := <-read, <-read
-	third.leave()
-	fourth.leave()
-	l.Lock() // returns
+	nobody("beside the writer")
+	finish()
+	eventually("the readers do not come in", func() bool { return len(read) == 2 })
+	(<-read).leave()
+	(<-read).leave()
+	l.checkEmpty(t)
+}
+
+func (l *readersLock) checkEmpty(t *testing.T) {
+	t.Helper()
 	for i := range l.slots {
 		if n := l.slots[i].n.Load(); n != 0 {
-			t.Errorf("slot %d: %d readers", i, n)
+			t.Errorf("slot %d: %d readers are left", i, n)
 		}
 	}
-	l.Unlock()
+	if l.writing.Load() {
+		t.Error("a writer is left")
+	}
 }
 
 // The writer's changes are seen whole, and nobody is left waiting.
 func TestReadersLockExcludes(t *testing.T) {
 	var l readersLock
 	var a, b int // equal, but for a writer
+	var halves atomic.Int32
 	var writers sync.Mutex
 	var running sync.WaitGroup
 	for g := range 4 {
@@ -66,7 +81,7 @@ func TestReadersLockExcludes(t *testing.T) {
 			for i := range 20_000 {
 				r := l.enter(uint32(g * i))
 				if a != b {
-					t.Error("half a change was seen")
+					halves.Add(1)
 				}
 				r.leave()
 			}
@@ -88,9 +103,8 @@ func TestReadersLockExcludes(t *testing.T) {
 	if a != 10_000 || b != 10_000 {
 		t.Errorf("%d and %d writes", a, b)
 	}
-	for i := range l.slots {
-		if n := l.slots[i].n.Load(); n != 0 {
-			t.Errorf("slot %d: %d readers left", i, n)
-		}
+	if n := halves.Load(); n > 0 {
+		t.Errorf("half a change was seen %d times", n)
 	}
+	l.checkEmpty(t)
 }

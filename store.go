@@ -52,14 +52,6 @@ type list[T any] struct {
 	next    atomic.Pointer[list[T]]
 }
 
-// room is memory for that write, nil if there is no list.
-func (l *list[T]) room() *dense.Spare[T] {
-	if l == nil {
-		return nil
-	}
-	return &l.spare
-}
-
 // View is a read-only view of a Store. It is a small value; copy it. It comes from
 // Store.View or Informer.Store, and the zero View cannot be used.
 //
@@ -114,7 +106,7 @@ func (s *Store[T]) View() View[T] { return View[T]{s.view} }
 func (v view[T]) Get(key string) (obj T, ok bool) {
 	s := v.s
 	hash := uint32(maphash.String(s.seed, key)) // the table's, without the lock, and without a call more
-	r := s.mu.reader(hash)
+	r := s.mu.at(hash)
 	if !r.tryEnter() {
 		r.wait()
 	}
@@ -240,20 +232,21 @@ func (v view[T]) IndexValues(index string) ([]string, error) {
 	return values.Collect(), nil
 }
 
-// enterIndex locks mu for reading and returns the number of an index, a value of which is to be
-// read. After an error, it is not locked.
+// enterIndex enters mu for a reader of a value, or of all values for "", and returns the number of
+// the index. After an error the reader is out. The last byte of a value chooses the slot: numbered
+// nodes and namespaces differ there, and a whole hash would cost more than it wins.
 func (s *state[T]) enterIndex(index, value string) (number int, r reader, err error) {
-	var hash uint32
+	var slot uint32
 	if value != "" {
-		hash = uint32(value[len(value)-1])
+		slot = uint32(value[len(value)-1])
 	}
-	r = s.mu.enter(hash)
+	r = s.mu.enter(slot)
 	if number = slices.Index(s.indexes, index); number >= 0 {
 		return number, r, nil
 	}
 	known := s.indexes
 	r.leave()
-	return 0, r, indexError(index, known, ErrUnknownIndex)
+	return 0, reader{}, indexError(index, known, ErrUnknownIndex)
 }
 
 // collect collects a selection, and leaves, before it if that takes long.

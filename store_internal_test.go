@@ -170,6 +170,25 @@ func TestStoreAllocations(t *testing.T) {
 	}
 }
 
+// Who lists leaves what the next write needs: a write after a list allocates nothing.
+func TestStoreWriteAfterList(t *testing.T) {
+	s := NewStore(StoreOptions[storeItem]{})
+	for i := range 6000 { // of fewer than eight chunks, nothing is left
+		_ = s.Add(t.Context(), newStoreItem(fmt.Sprint(i), "1"))
+	}
+	next, ctx := newStoreItem("7", "2"), t.Context()
+	s.List()
+	left := s.s.list.Load().next.Load()
+	if _ = s.Update(ctx, next); s.s.list.Load() != left {
+		t.Error("the list that a reader left was not published")
+	}
+	again := func() { s.s.list.Store(nil); s.List() }
+	list := testing.AllocsPerRun(20, again)
+	if both := testing.AllocsPerRun(20, func() { again(); _ = s.Update(ctx, next) }); both > list {
+		t.Errorf("%v allocations with the write, %v without", both, list)
+	}
+}
+
 // Sources of a union may come and go under ever new names.
 func TestStoreForgetsSources(t *testing.T) {
 	s := newItemStore(nil)

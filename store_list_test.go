@@ -5,6 +5,7 @@ package informer
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -38,10 +39,16 @@ func TestStoreListsSeeWholeBatches(t *testing.T) {
 	write(0, objects)
 	write(1, changed)
 	var running sync.WaitGroup
+	var written atomic.Bool
 	for range listers {
 		running.Go(func() {
 			for last := version(1); last != version(batches); {
+				whole := written.Load()
 				now, n := newest()
+				if whole && now != version(batches) {
+					t.Errorf("%s after the last write", now)
+					return
+				}
 				if n != changed || now < last {
 					t.Errorf("%d objects at %s after %s", n, now, last)
 					return
@@ -56,6 +63,7 @@ func TestStoreListsSeeWholeBatches(t *testing.T) {
 			t.Errorf("a list after version %d shows %s", n, got)
 		}
 	}
+	written.Store(true)
 	running.Wait()
 	if err := CheckStore(s); err != nil {
 		t.Error(err)

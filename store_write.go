@@ -425,9 +425,10 @@ func (s *state[T]) commit(ops []dense.Op[T], version string) error {
 
 // commitFilled is commit of ops whose values are known.
 func (s *state[T]) commitFilled(ops []dense.Op[T], version string) {
-	table, next := s.table, s.nextList()
+	table := s.table
+	next, spare := s.nextList()
 	large := len(ops) > max(maxInPlace, table.Len()/perChunk)
-	swaps := !large && table.Plan(ops, next.room())
+	swaps := !large && table.Plan(ops, spare)
 	aside := large || !swaps && table.NeedsRoom(ops)
 	if aside {
 		table = table.Fork()
@@ -457,11 +458,14 @@ func (s *state[T]) commitFilled(ops []dense.Op[T], version string) {
 	s.scratch.forgetValues()
 }
 
-// nextList returns the list of the next state, which has no objects yet; nil if nobody has used
-// that of the present one.
-func (s *state[T]) nextList() *list[T] {
+// nextList returns the list of the next state, which has no objects yet, and its spare; nil, nil if
+// nobody has listed the present one.
+func (s *state[T]) nextList() (next *list[T], spare *dense.Spare[T]) {
 	if l := s.list.Load(); l != nil {
-		return l.next.Load()
+		next = l.next.Load()
 	}
-	return nil
+	if next != nil {
+		spare = &next.spare
+	}
+	return next, spare
 }

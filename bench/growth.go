@@ -68,11 +68,12 @@ func (p *pair) grown(runs int) []grown {
 		theirs: func(i int) { _, _ = p.theirs.ByIndex(byNode, nodes[i%len(nodes)]) },
 	}
 	var all []grown
-	for _, o := range []operation{update, list, index} {
+	spans := []int{p.n, p.n, len(nodes)}
+	for i, o := range []operation{update, list, index} {
 		g := grown{work: o.work}
 		runtime.GC()
 		o.settle()
-		g.ours, g.theirs = o.medians(4*runs+1, p.n)
+		g.ours, g.theirs = o.medians(4*runs+1, spans[i])
 		all = append(all, g)
 	}
 	all[1].ours, all[1].theirs = all[1].ours/float64(p.n), all[1].theirs/float64(p.n)

@@ -118,7 +118,7 @@ type pair struct {
 	ours    *informer.Store[*corev1.Pod]
 	theirs  cache.Indexer
 	keys    []string // scattered, strings of their own
-	version int      // of the newest objects, less the number of each
+	version int      // the newest objects have this plus their number
 }
 
 func newPair(n int) *pair {
@@ -140,7 +140,7 @@ type operation struct {
 	ours, theirs func(i int)
 	goroutines   int
 	large        bool            // allocates pages, see settle
-	prepare      func(first int) // what the calls of a run from that one on need; nil: nothing
+	prepare      func(first int) // makes what a run needs that begins with call first; nil: nothing
 }
 
 // reads are what leaves the stores as they are.
@@ -170,7 +170,7 @@ func (p *pair) reads() []operation {
 }
 
 // update replaces objects by newer ones, which were made just before, as by a decoder, and are in
-// the processor's cache as far as that goes. The order says which one update i is of.
+// the processor's cache as far as that goes; order says which object update i replaces.
 func (p *pair) update(order func(i, n int) int) operation {
 	const calls = 2000
 	ctx, next := context.Background(), make([]*corev1.Pod, calls)
@@ -196,12 +196,13 @@ func (p *pair) count(index, value string) int {
 }
 
 // medians runs both sides. Each run goes on where the one before has ended, and the sides are
-// half of all objects apart, so that what one has touched does not wait in the cache for the other.
-func (o operation) medians(runs, objects int) (ours, theirs float64) {
-	return medians(runs, o.measure(o.ours, 0), o.measure(o.theirs, objects/2))
+// half of all that is gone through apart, so that what one has touched does not wait in the cache
+// for the other.
+func (o operation) medians(runs, span int) (ours, theirs float64) {
+	return medians(runs, o.measure(o.ours, 0), o.measure(o.theirs, span/2))
 }
 
-// measure returns a run of one side, the first of which begins with a call.
+// measure returns what runs one side; its first run begins with call number start.
 func (o operation) measure(call func(i int), start int) measurement {
 	return func() float64 {
 		from := start
@@ -216,9 +217,9 @@ func (o operation) measure(call func(i int), start int) measurement {
 	}
 }
 
-// settle calls both sides in turn until the heap was collected twice, if the operation is
-// large: only then does it get memory that was in use before. For other memory the kernel is
-// paid, for some of it more than a list costs.
+// settle calls both sides of a large operation in turn until the heap was collected twice. From
+// then on its memory was in use before; new memory is paid to the kernel, which may cost more than
+// the call.
 func (o operation) settle() {
 	if !o.large {
 		return

@@ -10,16 +10,15 @@ type plan[T any] struct {
 	list   []chunk[T] // copy of the list of chunks; nil: need not be copied
 	copies []chunk[T] // by number of the chunk; without items: none
 	which  []uint32   // that there are copies of
-	spare  *Spare[T]  // while Plan runs; nil: none
 }
 
 // Plan looks up the keys of the ops, copies the chunks of objects that they change and
 // that are frozen, and reports whether they only put objects in the place of others:
 // Swap can do them then, otherwise Apply. The writer calls it without the lock: nobody
-// else writes, and freezing changes no content. The spare of the last frozen state is used up,
-// if there is one; nil: there is none.
+// else writes, and freezing changes no content. Where it copies the list of chunks, it takes what
+// spare has, if that is of the present state; nil: there is none.
 func (t *Table[T]) Plan(ops []Op[T], spare *Spare[T]) (swaps bool) {
-	t.plan.spare, swaps = spare, true
+	swaps = true
 	for i := range ops {
 		known := t.locate(&ops[i])
 		swaps = swaps && known && !ops[i].Delete
@@ -29,16 +28,15 @@ func (t *Table[T]) Plan(ops []Op[T], spare *Spare[T]) (swaps bool) {
 		op := &ops[i]
 		known := op.Hint != none
 		if swaps = swaps && t.swaps(op); known {
-			t.plan.copy(&t.objects, op.Hint, epoch)
+			t.plan.copy(&t.objects, op.Hint, epoch, spare)
 		}
 		switch {
 		case known && op.Delete: // the last object takes the place
-			t.plan.copy(&t.objects, t.objects.last(), epoch)
+			t.plan.copy(&t.objects, t.objects.last(), epoch, spare)
 		case !known && !op.Delete:
-			t.plan.copyList(&t.objects, epoch)
+			t.plan.copyList(&t.objects, epoch, spare)
 		}
 	}
-	t.plan.spare = nil
 	return swaps
 }
 
@@ -80,7 +78,7 @@ func (t *Table[T]) Swap(ops []Op[T]) {
 }
 
 // copy copies the chunk of a row, and the list, unless they are of that epoch.
-func (p *plan[T]) copy(v *vector[T], id uint32, epoch uint64) {
+func (p *plan[T]) copy(v *vector[T], id uint32, epoch uint64, spare *Spare[T]) {
 	n := id >> chunkBits
 	c := &v.chunks[n]
 	if c.epoch == epoch {
@@ -92,7 +90,7 @@ func (p *plan[T]) copy(v *vector[T], id uint32, epoch uint64) {
 	if p.copies[n].items != nil {
 		return
 	}
-	rows := p.copyList(v, epoch)
+	rows := p.copyList(v, epoch, spare)
 	if cap(rows) < cap(c.items) {
 		rows = make([]T, 0, cap(c.items))
 	}
@@ -104,11 +102,11 @@ func (p *plan[T]) copy(v *vector[T], id uint32, epoch uint64) {
 
 // copyList copies the list of chunks, unless it is of that epoch. It returns memory for
 // the copy of a chunk, if there is some.
-func (p *plan[T]) copyList(v *vector[T], epoch uint64) (rows []T) {
+func (p *plan[T]) copyList(v *vector[T], epoch uint64, spare *Spare[T]) (rows []T) {
 	if v.epoch == epoch || p.list != nil {
 		return nil
 	}
-	p.list, rows = p.spare.take(v.chunks)
+	p.list, rows = spare.take(v.chunks)
 	return rows
 }
 

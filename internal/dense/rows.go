@@ -4,10 +4,10 @@ package dense
 
 import "unsafe"
 
-// copyRows copies as many rows as there are to copy. What takes the time is the write barrier,
-// while the collector marks: that of four stores in a row, with nothing to check in between, is
-// cheaper than that of copy, which asks for each pointer what type the memory has. At other times
-// both wait for memory.
+// copyRows copies from to the beginning of to. While the collector marks, the write barrier takes
+// most of the time; that of four stores in a row, with no check in between, is cheaper than that of
+// copy, which looks up the type of the memory for each pointer. It is a function of its own so that
+// the loop keeps all it needs in registers.
 //
 //go:noinline
 func copyRows[E any](to, from []E) {
@@ -26,10 +26,10 @@ func copyRows[E any](to, from []E) {
 	}
 }
 
-// touch writes to each page of memory that was just made: zero, where zero is. While the collector
-// marks, the write barrier reads what a pointer takes the place of. If the process has not had that
-// memory before, the kernel then maps its own page of zeros, and a moment later, when the pointer
-// is written, it maps another one and makes all processors forget the first.
+// touch writes a zero, which is there already, to every 4 KB of memory that was just made. While the
+// collector marks, the write barrier reads the old value of each pointer before it is written: in
+// memory that is new to the process, the kernel maps its shared page of zeros for the read, and a
+// moment later another page for the write, and has all processors forget the first.
 func touch[E any](made []E) {
 	const page = 4096 // bytes; where pages are larger, some are touched more than once
 	size := uintptr(len(made)) * unsafe.Sizeof(*new(E))

@@ -6,8 +6,8 @@ import "iter"
 
 const (
 	chunkBits = 9
-	// chunkSize is a compromise: a frozen column costs the writer one copy of a chunk and
-	// of the column's chunk list for the next write, which at 100,000 rows are 4 and 6 KB.
+	// chunkSize is a compromise: a frozen column costs a copy of a chunk, and one of the column's
+	// chunk list, before the next write; at 100,000 rows these are 4 and 6 KB.
 	chunkSize = 1 << chunkBits
 	chunkMask = chunkSize - 1
 	// chunkRows leaves room for the 8 bytes that the allocator puts before a chunk with
