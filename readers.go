@@ -13,9 +13,9 @@ import (
 // there.
 //
 // A reader counts itself, then looks for a writer. A writer says that it is there, then looks at
-// the counts. So at least one of them sees the other; a reader that sees a writer steps back, and no
-// number of readers keeps a writer waiting for long. It comes in at a look that falls between two
-// writes.
+// the counts. So at least one of them sees the other. A reader that sees a writer steps back, and
+// comes in at a look that falls between two writes; so no number of readers keeps a writer waiting
+// for long, and writers without pause may keep a reader waiting.
 //
 // Nearly always both stay for less than it takes to park and to be woken, so who waits looks again,
 // and lets others run in between. A writer of many changes stays for 0.1 ms (maxInPlace), and who is
