@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/informerkit/informer/internal/dense"
 
@@ -40,7 +41,8 @@ type state[T any] struct {
 	indexes []string // names, by number of the index; replaced, never changed
 	version string
 
-	list atomic.Pointer[list[T]] // of the present state, if there is one; changed under mu
+	list    atomic.Pointer[list[T]] // of the present state, if there is one; changed under mu
+	listers listers
 }
 
 // list is what List copies. A reader leaves the memory of the next one in it, and a writer that
@@ -60,7 +62,9 @@ type list[T any] struct {
 //
 // Concurrency: all methods may be called from any goroutine, in handlers, in index
 // functions and in loops over All too. None waits for a handler, an index function or a
-// list, nor makes the writer wait noticeably.
+// list, nor makes the writer wait noticeably. Goroutines that get slices of 32,768 rows or more of one
+// store at the same time let others run after each, but for Keys; where others use up time slices,
+// they do so for a ninth of the time at most.
 type View[T any] struct{ view[T] }
 
 // StoreOptions configures a Store. The zero value is ready to use for objects with metadata.
@@ -91,6 +95,7 @@ func NewStore[T any](options StoreOptions[T]) *Store[T] {
 		transform:  options.Transform,
 		seed:       table.Seed(),
 		table:      table,
+		listers:    listers{began: time.Now()},
 	}
 	store := &Store[T]{view[T]{s}}
 	if err := store.AddIndexers(options.Indexers); err != nil {
@@ -141,7 +146,7 @@ func (v view[T]) Len() int {
 	return v.s.table.Len()
 }
 
-// Keys returns all keys, in no order.
+// Keys returns all keys, in no order. A queue calls it under its lock, so it lets nobody else run.
 func (v view[T]) Keys() []string {
 	r := v.s.mu.enter(0)
 	keys := v.s.table.Keys()
@@ -162,6 +167,7 @@ func (v view[T]) List() []T {
 	if l.next.Load() == nil {
 		l.next.CompareAndSwap(nil, &list[T]{spare: l.objects.Spare()})
 	}
+	defer v.s.listers.begin(l.objects.Len()).end()
 	return l.objects.Collect()
 }
 
@@ -189,7 +195,7 @@ func (v view[T]) ByIndex(index, value string) ([]T, error) {
 		return nil, err
 	}
 	found := v.s.table.ObjectsOf(number, value)
-	return collect(r, &found), nil
+	return collect(&v.s.listers, r, &found), nil
 }
 
 // ByIndexValues returns the objects that the index files under any of the values, each once,
@@ -204,6 +210,7 @@ func (v view[T]) ByIndexValues(index string, values ...string) ([]T, error) {
 	}
 	found := v.s.table.UnionOf(number, values)
 	r.leave()
+	defer v.s.listers.begin(found.Len()).end()
 	return found.Collect(), nil
 }
 
@@ -216,7 +223,7 @@ func (v view[T]) IndexKeys(index, value string) ([]string, error) {
 		return nil, err
 	}
 	found := v.s.table.KeysOf(number, value)
-	return collect(r, &found), nil
+	return collect(&v.s.listers, r, &found), nil
 }
 
 // IndexValues returns the values under which the index files at least one object, in no order.
@@ -229,6 +236,7 @@ func (v view[T]) IndexValues(index string) ([]string, error) {
 	}
 	values := v.s.table.Values(number)
 	r.leave()
+	defer v.s.listers.begin(values.Len()).end()
 	return values.Collect(), nil
 }
 
@@ -250,9 +258,10 @@ func (s *state[T]) enterIndex(index, value string) (number int, r reader, err er
 }
 
 // collect collects a selection, and leaves, before it if that takes long.
-func collect[E any](r reader, found *dense.Selection[E]) []E {
+func collect[E any](l *listers, r reader, found *dense.Selection[E]) []E {
 	if !found.Small() {
 		r.leave()
+		defer l.begin(found.Len()).end()
 		return found.Collect()
 	}
 	all := found.Collect()

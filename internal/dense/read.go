@@ -63,6 +63,14 @@ func (t *Table[T]) group(i int, value string, column uint32) (n int, ids []chunk
 // Small reports whether Collect is so quick that freezing costs more.
 func (s *Selection[E]) Small() bool { return s.n <= chunkRows }
 
+// Len returns the number of rows.
+func (s *Selection[E]) Len() int {
+	if s.n == 0 && s.one != none {
+		return 1
+	}
+	return s.n
+}
+
 // Collect returns what is selected in one new slice, nil if it is nothing.
 func (s *Selection[E]) Collect() []E {
 	if s.n == 0 {
@@ -111,6 +119,9 @@ func (t *Table[T]) Values(index int) Values {
 	t.freeze(1 << buckets)
 	return Values{t.indexes[index].buckets, t.indexes[index].values.n}
 }
+
+// Len returns the number of values.
+func (v Values) Len() int { return v.n }
 
 // Collect returns the values in one new slice.
 func (v Values) Collect() []string {

@@ -23,6 +23,19 @@ func (t *Table[T]) UnionOf(index int, values []string) Union[T] {
 	return u
 }
 
+// Len returns how many rows Collect goes through: those that are selected twice count twice.
+func (u Union[E]) Len() (n int) {
+	for _, b := range u.buckets {
+		switch {
+		case b.list != nil:
+			n += b.list.len()
+		case b.one != none:
+			n++
+		}
+	}
+	return n
+}
+
 // Collect returns what is selected in one new slice, each object once.
 func (u Union[E]) Collect() []E {
 	var out []E
