@@ -6,78 +6,76 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
-// grown are the figures of one number of objects, an object.
-type grown struct {
-	work         string
-	ours, theirs float64 // ns
-}
-
-// growthRows compares what an object costs among few and among many.
+// growthRows compares what an object costs among few and among many. Both sizes are measured in
+// turn, as the two sides are: where the machine is slow for a while, it is so for all four. So all
+// of them also take their memory from one heap, and find in the processor's cache what the others
+// have left of theirs.
 func growthRows(s scale) ([]row, error) {
-	few, fewBytes := grow(s.runs, s.small)
-	many, manyBytes := grow(s.runs, s.large)
+	few, many := barePods(s.small, 1), barePods(s.large, 1)
 	span := fmt.Sprintf("from %s to %s objects: ", thousands(s.small), thousands(s.large))
-	rows := []row{{Work: span + "bytes an object, ours of many to ours of few", Ours: manyBytes / fewBytes}}
-	rows[0] = within(1.2, rows[0])
-	for i := range few {
-		rows = append(rows, atMost(1, row{
-			Work: span + "growth of " + few[i].work, Unit: "times",
-			Ours: many[i].ours / few[i].ours, ClientGo: many[i].theirs / few[i].theirs,
-		}))
+	grown := func(work string, runs int, ofFew, ofMany [2]measurement) row {
+		ns := inTurn(runs, ofFew[0], ofFew[1], ofMany[0], ofMany[1])
+		return atMost(1, row{Work: span + "growth of " + work, Unit: "times", Ours: ns[2] / ns[0], ClientGo: ns[3] / ns[1]})
+	}
+	sync := grown("sync", s.runs, syncs(few), syncs(many))
+	small, smallBytes := weighed(few)
+	large, largeBytes := weighed(many)
+	bytes := row{Work: span + "bytes an object, ours of many to ours of few", Ours: largeBytes / smallBytes}
+	rows := []row{within(1.2, bytes), sync}
+	ofMany := large.growing()
+	for i, o := range small.growing() {
+		runtime.GC()
+		ofMany[i].settle()
+		rows = append(rows, grown(o.work, 4*s.runs+1, o.sides(), ofMany[i].sides()))
 	}
 	return rows, nil
 }
 
-func grow(runs, n int) (all []grown, bytes float64) {
-	pods := barePods(n, 1)
-	each := func(took float64) float64 { return took / float64(n) }
-	sync := grown{work: "sync"}
-	sync.ours, sync.theirs = medians(runs,
-		func() float64 {
-			return each(alone(1, func(int) { runtime.KeepAlive(ourStore(pods, byNamespace, byNode)) }))
-		},
-		func() float64 {
-			return each(alone(1, func(int) { runtime.KeepAlive(theirStore(pods, byNamespace, byNode)) }))
-		})
-	before := live()
-	ours := ourStore(pods, byNamespace, byNode)
-	bytes = (live() - before) / float64(n)
-	theirs := theirStore(pods, byNamespace, byNode)
-	p := &pair{n: n, ours: ours, theirs: theirs, version: 1}
-	return append([]grown{sync}, p.grown(runs)...), bytes
+// syncs measure the first list into a store of each side, an object.
+func syncs(pods []*corev1.Pod) [2]measurement {
+	sync := func(build func()) measurement {
+		return func() float64 { return alone(1, func(int) { build() }) / float64(len(pods)) }
+	}
+	return [2]measurement{
+		sync(func() { runtime.KeepAlive(ourStore(pods, byNamespace, byNode)) }),
+		sync(func() { runtime.KeepAlive(theirStore(pods, byNamespace, byNode)) }),
+	}
 }
 
-// grown measures what only becomes dearer because there is more memory to wait for; the
-// runs are short and many, and each goes on where the one before has ended.
-func (p *pair) grown(runs int) []grown {
+// weighed returns one store of each side, and the bytes of ours an object.
+func weighed(pods []*corev1.Pod) (p *pair, bytes float64) {
+	p = &pair{n: len(pods), version: 1}
+	before := live()
+	p.ours = ourStore(pods, byNamespace, byNode)
+	bytes = (live() - before) / float64(p.n)
+	p.theirs = theirStore(pods, byNamespace, byNode)
+	return p, bytes
+}
+
+// growing is what only becomes dearer because there is more memory to wait for.
+func (p *pair) growing() []operation {
 	nodes := make([]string, max(p.n/perNode, 1))
 	for i := range nodes {
 		nodes[i] = node(scattered(i, len(nodes)), p.n)
 	}
 	update := p.update(scattered)
 	update.work = "update"
-	list := operation{
-		work: "list", calls: max(1, 20_000/p.n), goroutines: 1, large: true,
-		ours: func(int) { p.ours.List() }, theirs: func(int) { p.theirs.List() },
+	return []operation{
+		update,
+		{
+			work: "list", calls: max(1, 20_000/p.n), goroutines: 1, large: true, span: p.n, objects: p.n,
+			ours: func(int) { p.ours.List() }, theirs: func(int) { p.theirs.List() },
+		},
+		{
+			work: "index reads", calls: 20, goroutines: 1, large: true, span: len(nodes),
+			ours:   func(i int) { _, _ = p.ours.ByIndex(byNode, nodes[i%len(nodes)]) },
+			theirs: func(i int) { _, _ = p.theirs.ByIndex(byNode, nodes[i%len(nodes)]) },
+		},
 	}
-	index := operation{
-		work: "index reads", calls: 20, goroutines: 1, large: true,
-		ours:   func(i int) { _, _ = p.ours.ByIndex(byNode, nodes[i%len(nodes)]) },
-		theirs: func(i int) { _, _ = p.theirs.ByIndex(byNode, nodes[i%len(nodes)]) },
-	}
-	var all []grown
-	spans := []int{p.n, p.n, len(nodes)}
-	for i, o := range []operation{update, list, index} {
-		g := grown{work: o.work}
-		runtime.GC()
-		o.settle()
-		g.ours, g.theirs = o.medians(4*runs+1, spans[i])
-		all = append(all, g)
-	}
-	all[1].ours, all[1].theirs = all[1].ours/float64(p.n), all[1].theirs/float64(p.n)
-	return all
 }
 
 // binaryRows weighs the smallest useful program of each side, stripped.

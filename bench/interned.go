@@ -34,12 +34,13 @@ func startInterned(ctx context.Context, p *programs, s size) *interned {
 
 func (i *interned) run(ctx context.Context, p *programs, s size) error {
 	<-p.mirrors
+	s = s.withFew(fewListed)
 	server, stop, err := serveApart(ctx, s.objects)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	for range s.slow {
+	for range s.runs {
 		f, err := p.run(ctx, sides[0], mirror.Task{Server: server, Mode: mirror.Intern}, s.objects)
 		if err != nil {
 			return err

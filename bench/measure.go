@@ -21,7 +21,7 @@ type scale struct {
 	updates int           // of 1,000 keys, before a blocked handler
 	small   int           // objects that growth is measured from
 	large   int           // and to
-	listing time.Duration // how long four goroutines list
+	listing time.Duration // how long four goroutines list at least
 
 	programs *programs // nil: no part of this run needs them
 	interned *interned // nil: it is run where it is reported
@@ -91,13 +91,27 @@ type measurement func() float64
 
 // medians runs two sides in turn, and lets the other one begin each time.
 func medians(runs int, ours, theirs measurement) (a, b float64) {
-	var all [2][]float64
-	sides := [2]measurement{ours, theirs}
-	for n := range 2 * runs {
-		side := (n + n/2) % 2
-		all[side] = append(all[side], sides[side]())
+	both := inTurn(runs, ours, theirs)
+	return both[0], both[1]
+}
+
+// inTurn runs each of them in every round, from the first to the last and back, and returns their
+// medians.
+func inTurn(runs int, each ...measurement) []float64 {
+	all := make([][]float64, len(each))
+	for n := range runs {
+		for i := range each {
+			if n%2 == 1 {
+				i = len(each) - 1 - i
+			}
+			all[i] = append(all[i], each[i]())
+		}
 	}
-	return median(all[0]), median(all[1])
+	out := make([]float64, len(each))
+	for i := range out {
+		out[i] = median(all[i])
+	}
+	return out
 }
 
 func median(values []float64) float64 {

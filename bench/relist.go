@@ -19,7 +19,7 @@ func relistRows(ctx context.Context, p *programs, s size) ([]row, error) {
 		return nil, err
 	}
 	var all [2][2][]mirror.Relisted // by side and list
-	for n := range 2 * s.slow {
+	for n := range 2 * s.runs {
 		side := (n + n/2) % 2
 		task := mirror.Task{Server: fmt.Sprintf("%s/relist/%d", server, n), Mode: mirror.Relist}
 		f, err := p.run(ctx, sides[side], task, s.objects)
