@@ -30,7 +30,7 @@ func growthRows(s scale) ([]row, error) {
 	for i, o := range small.growing() {
 		runtime.GC()
 		ofMany[i].settle()
-		rows = append(rows, grown(o.work, 4*s.runs+1, o.sides(), ofMany[i].sides()))
+		rows = append(rows, grown(o.work, 8*s.runs+1, o.sides(), ofMany[i].sides()))
 	}
 	return rows, nil
 }

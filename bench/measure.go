@@ -32,7 +32,7 @@ func scaleOf(quick bool) scale {
 	if quick {
 		return scale{
 			runs: 5, objects: 20_000, whole: 10_000, events: 10_000, shared: 5_000, crowded: 1_000, late: 20_000, updates: 50_000, small: 10_000, large: 40_000,
-			listing: 250 * time.Millisecond,
+			listing: 150 * time.Millisecond,
 		}
 	}
 	return scale{
