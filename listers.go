@@ -12,12 +12,12 @@ import (
 // processors, one after the other, each for a time slice of 10 ms. Who wakes up meanwhile, such as
 // the writer, waits until a slice ends, may inherit what is left of another one, and so may be
 // preempted in the middle of its work, to wait for a slice of each lister. So who lists beside others
-// lets others run after the list, which takes as long as their lists and their work, some 0.2 to 7 ms.
+// lets others run after the list: 0.2 to 7 ms, if those are listers and a writer.
 //
-// Where it takes a slice or more, there is somebody who uses slices up. Listers that gave way to those
-// after every list would get next to nothing, so they go on for eight times as long as they had to wait.
+// To whoever uses slices up, listers that always gave way would lose nearly all of their time. So after
+// a wait nobody gives way for as long as it was, and for eight times as long after one of a slice.
 type listers struct {
-	began time.Time    // of the store
+	began time.Time    // of the store; where a bubble of synctest made it, and others list, nobody gives way
 	n     atomic.Int32 // who lists now, or lets others run
 	rests atomic.Int64 // until when nobody gives way: a time.Duration since began
 }
@@ -27,9 +27,11 @@ const (
 	// the garbage of lists keeps the collector busy. To let others run takes less than a microsecond
 	// if there are none.
 	largeList = 1 << 15
-	// longWait is longer than all but one in a thousand waits of four listers and a writer on two
-	// processors, and shorter than nearly all that are for a slice of somebody else.
+	// longWait is longer than a slice, and than all but one in a thousand waits for four listers and a
+	// writer on two processors.
 	longWait = 12 * time.Millisecond
+	// maxRest is for waits that no slice explains, as when the machine stood still.
+	maxRest = 2 * time.Second
 )
 
 // begin begins a list of so many rows; end ends it, and does nothing after a small one, for which begin
@@ -54,9 +56,7 @@ func (l *listers) end() {
 	}
 	runtime.Gosched()
 	after := time.Since(l.began)
-	if rest := restAfter(after - before); rest > 0 {
-		l.rests.Store(int64(after + rest))
-	}
+	l.rest(after + restAfter(after-before))
 }
 
 // due reports whether one of the listers is to give way, and when it looked at the clock.
@@ -68,10 +68,20 @@ func (l *listers) due() (now time.Duration, ok bool) {
 	return now, now >= time.Duration(l.rests.Load())
 }
 
+// rest lets nobody give way until then, or until later if that was said before.
+func (l *listers) rest(until time.Duration) {
+	for {
+		said := l.rests.Load()
+		if said >= int64(until) || l.rests.CompareAndSwap(said, int64(until)) {
+			return
+		}
+	}
+}
+
 // restAfter returns for how long nobody gives way after somebody has waited so long.
 func restAfter(waited time.Duration) time.Duration {
 	if waited < longWait {
-		return 0
+		return waited
 	}
-	return 8 * waited
+	return min(8*waited, max(waited, maxRest))
 }

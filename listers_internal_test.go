@@ -15,11 +15,21 @@ import (
 
 func TestRestAfter(t *testing.T) {
 	for _, c := range []struct{ waited, want time.Duration }{
-		{-time.Hour, 0}, // in another bubble
-		{0, 0}, {longWait - 1, 0}, {longWait, 8 * longWait}, {time.Second, 8 * time.Second},
+		{0, 0}, {time.Millisecond, time.Millisecond}, {longWait - 1, longWait - 1},
+		{longWait, 8 * longWait}, {time.Second, maxRest}, {time.Minute, time.Minute},
 	} {
 		if got := restAfter(c.waited); got != c.want {
 			t.Errorf("restAfter(%v) = %v, want %v", c.waited, got, c.want)
+		}
+	}
+}
+
+// A rest that was said to be longer stays.
+func TestListersRest(t *testing.T) {
+	var l listers
+	for _, c := range []struct{ until, want time.Duration }{{5, 5}, {3, 5}, {9, 9}, {-1, 9}} {
+		if l.rest(c.until); l.rests.Load() != int64(c.want) {
+			t.Errorf("after rest(%d) until %d, want %d", c.until, l.rests.Load(), c.want)
 		}
 	}
 }
@@ -84,13 +94,17 @@ func TestListersGiveWay(t *testing.T) {
 		"IndexValues":          func() { _, _ = store.IndexValues("own") },
 	} {
 		var ran atomic.Bool
-		go ran.Store(true)
 		// Now and then, the scheduler goes on with who gave way.
 		for tries := 0; !ran.Load(); tries++ {
 			if tries == 10 {
-				t.Fatalf("after %d calls of %s, no other goroutine has run", tries, name)
+				t.Fatalf("in %d calls of %s, no other goroutine has run", tries, name)
 			}
 			l.rests.Store(0)
+			go func() {
+				if l.n.Load() == 2 { // not because the time slice was over, before or after the list
+					ran.Store(true)
+				}
+			}()
 			list()
 		}
 		if n := l.n.Load(); n != 1 {

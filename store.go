@@ -61,10 +61,11 @@ type list[T any] struct {
 // changed; slices are the caller's.
 //
 // Concurrency: all methods may be called from any goroutine, in handlers, in index
-// functions and in loops over All too. None waits for a handler, an index function or a
-// list, nor makes the writer wait noticeably. Goroutines that get slices of 32,768 rows or more of one
-// store at the same time let others run after each, but for Keys; where others use up time slices,
-// they do so for a ninth of the time at most.
+// functions and in loops over All too. None waits for a handler or an index function, none
+// for a lock that is held for a list, and none makes the writer wait noticeably. Goroutines that get
+// slices of 32,768 rows or more of one store at the same time, by any method but Keys, let other
+// goroutines run after each, as runtime.Gosched does, for half of their time at most; in an index
+// function, the writer waits meanwhile.
 type View[T any] struct{ view[T] }
 
 // StoreOptions configures a Store. The zero value is ready to use for objects with metadata.
@@ -146,7 +147,7 @@ func (v view[T]) Len() int {
 	return v.s.table.Len()
 }
 
-// Keys returns all keys, in no order. A queue calls it under its lock, so it lets nobody else run.
+// Keys returns all keys, in no order.
 func (v view[T]) Keys() []string {
 	r := v.s.mu.enter(0)
 	keys := v.s.table.Keys()

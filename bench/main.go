@@ -15,6 +15,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -37,8 +38,18 @@ func main() {
 	if *draw != "" {
 		exit(plot(*draw, "plot.svg"))
 	}
-	debug.SetGCPercent(100) // the default, whatever GOGC says: figures of lists are those of the collector
+	defaultCollector()
 	exit(c.run(ctx, os.Stdout))
+}
+
+// defaultCollector is that of this process and of those it starts, whatever the environment says:
+// figures of lists, and of memory, are the collector's.
+func defaultCollector() {
+	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+		_ = os.Unsetenv(name)
+	}
+	debug.SetGCPercent(100)
+	debug.SetMemoryLimit(math.MaxInt64)
 }
 
 func exit(err error) {

@@ -16,22 +16,42 @@ func TestUnknownPart(t *testing.T) {
 	}
 }
 
-// Each round goes the other way, and a median is that of one side's runs.
+// A median is that of one side's runs.
 func TestInTurn(t *testing.T) {
-	var order []int
-	side := func(n int, values ...float64) measurement {
+	side := func(values ...float64) measurement {
 		return func() float64 {
-			order = append(order, n)
 			v := values[0]
 			values = values[1:]
 			return v
 		}
 	}
-	got := inTurn(3, side(0, 3, 1, 2), side(1, 30, 10, 20), side(2, 100, 300, 200))
-	if want := []int{0, 1, 2, 2, 1, 0, 0, 1, 2}; !slices.Equal(order, want) {
-		t.Errorf("order %v, want %v", order, want)
-	}
-	if want := []float64{2, 20, 200}; !slices.Equal(got, want) {
+	if got, want := inTurn(3, side(3, 1, 2), side(30, 10, 20)), []float64{2, 20}; !slices.Equal(got, want) {
 		t.Errorf("medians %v, want %v", got, want)
+	}
+}
+
+// In each round all have a turn; in as many rounds as there are sides, each is first once and comes
+// once behind each of the others.
+func TestTurn(t *testing.T) {
+	for _, n := range []int{2, 4} {
+		firsts, pairs := map[int]int{}, map[[2]int]int{}
+		for round := range n {
+			seen := map[int]bool{}
+			for place := range n {
+				i := turn(place, round, n)
+				seen[i] = true
+				if place == 0 {
+					firsts[i]++
+				} else {
+					pairs[[2]int{turn(place-1, round, n), i}]++
+				}
+			}
+			if len(seen) != n {
+				t.Errorf("round %d of %d sides: %v", round, n, seen)
+			}
+		}
+		if len(firsts) != n || len(pairs) != n*(n-1) {
+			t.Errorf("%d sides: first %v, pairs %v", n, firsts, pairs)
+		}
 	}
 }

@@ -95,15 +95,14 @@ func medians(runs int, ours, theirs measurement) (a, b float64) {
 	return both[0], both[1]
 }
 
-// inTurn runs each of them in every round, from the first to the last and back, and returns their
-// medians.
+// inTurn runs an even number of measurements once a round, and returns their medians. The order is such
+// that each begins as often as the others, and comes as often behind any other one: what that has left
+// in the cache, and in the heap, is alike for all.
 func inTurn(runs int, each ...measurement) []float64 {
 	all := make([][]float64, len(each))
-	for n := range runs {
-		for i := range each {
-			if n%2 == 1 {
-				i = len(each) - 1 - i
-			}
+	for round := range runs {
+		for place := range each {
+			i := turn(place, round, len(each))
 			all[i] = append(all[i], each[i]())
 		}
 	}
@@ -112,6 +111,14 @@ func inTurn(runs int, each ...measurement) []float64 {
 		out[i] = median(all[i])
 	}
 	return out
+}
+
+// turn returns whose turn it is, of n: a Williams design, 0 1 3 2, 1 2 0 3, 2 3 1 0, 3 0 2 1 of four.
+func turn(place, round, n int) int {
+	if place%2 == 1 {
+		return ((place+1)/2 + round) % n
+	}
+	return (n - place/2 + round) % n
 }
 
 func median(values []float64) float64 {

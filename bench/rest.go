@@ -152,7 +152,7 @@ func listRows(s size, m restMode, all [2][]mirror.Figures) []row {
 	work := fmt.Sprintf("rest: first %s of %d pods, ", m.mode, s.objects)
 	// The bound is for the worst run, and grows with the number of objects.
 	above := row{Work: work + "peak above live", Unit: "MB", Goal: 300 * float64(s.objects) / 100_000}
-	above.Goal = max(above.Goal, 40) // what a Go process of this kind takes by itself
+	above.Goal = max(above.Goal, 40) // twice what a Go process of this kind takes by itself
 	for _, f := range all[0] {
 		above.Ours = max(above.Ours, f.Peak-f.Live)
 	}

@@ -334,6 +334,7 @@ func (l *listed) run(period time.Duration, list func(), update func(i int)) {
 	}
 	lists.Store(0)
 	var total, elapsed time.Duration
+	var made int64 // lists until then
 	began, n, last := time.Now(), 0, collections()
 	for ; elapsed < period || collections() == last; n++ {
 		start := time.Now()
@@ -343,9 +344,9 @@ func (l *listed) run(period time.Duration, list func(), update func(i int)) {
 		if elapsed < period {
 			last = collections()
 		}
-		elapsed = time.Since(began)
+		made, elapsed = lists.Load(), time.Since(began)
 	}
-	rate := float64(lists.Load()) / elapsed.Seconds()
+	rate := float64(made) / elapsed.Seconds()
 	stop.Store(true)
 	running.Wait()
 	l.latency = append(l.latency, float64(total.Microseconds())/float64(n))
@@ -363,8 +364,8 @@ func listerRows(s scale) []row {
 		newer[i] = barePod(scattered(i, n), n, n)
 	}
 	var sides [2]listed
-	for n := range 2 * s.runs {
-		side := (n + n/2) % 2 // each begins every second time
+	for i := range 2 * s.runs {
+		side := turn(i%2, i/2, 2)
 		var list func()
 		var update func(p *corev1.Pod) error
 		if side == 0 {

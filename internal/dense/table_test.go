@@ -273,3 +273,36 @@ func TestTableAdopts(t *testing.T) {
 	s.table.Settle()
 	s.check()
 }
+
+// Len is what Collect goes through, also where a value has one object or none.
+func TestSelectionLen(t *testing.T) {
+	table := New[int]()
+	table.AddIndex(nil)
+	put := func(key string, values ...string) {
+		table.Apply([]Op[int]{{Key: key, Object: len(key), Values: [][]string{values}}})
+	}
+	put("a", "one", "many")
+	put("b", "many")
+	put("c", "many", "other")
+	for _, c := range []struct {
+		values []string
+		want   int
+	}{
+		{nil, 0}, {[]string{"none"}, 0}, {[]string{"one"}, 1}, {[]string{"many"}, 3},
+		{[]string{"one", "none", "other"}, 2}, {[]string{"one", "many"}, 4},
+	} {
+		if got := table.UnionOf(0, c.values).Len(); got != c.want {
+			t.Errorf("union of %v has %d, want %d", c.values, got, c.want)
+		}
+		if len(c.values) != 1 {
+			continue
+		}
+		s := table.ObjectsOf(0, c.values[0])
+		if got := s.Len(); got != c.want || len(s.Collect()) != c.want {
+			t.Errorf("selection of %v has %d of %d, want %d", c.values, got, len(s.Collect()), c.want)
+		}
+	}
+	if values := table.Values(0); values.Len() != 3 || len(values.Collect()) != 3 {
+		t.Errorf("%d values, want 3", values.Len())
+	}
+}
