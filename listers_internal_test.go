@@ -100,12 +100,14 @@ func TestListersGiveWay(t *testing.T) {
 				t.Fatalf("in %d calls of %s, no other goroutine has run", tries, name)
 			}
 			l.rests.Store(0)
-			go func() {
-				if l.n.Load() == 2 { // not because the time slice was over, before or after the list
-					ran.Store(true)
+			var done atomic.Bool
+			go func() { // may run before the list too, if that takes longer than a time slice
+				for ; !done.Load() && !ran.Load(); runtime.Gosched() {
+					ran.Store(l.n.Load() == 2)
 				}
 			}()
 			list()
+			done.Store(true)
 		}
 		if n := l.n.Load(); n != 1 {
 			t.Errorf("%d listers after %s, want the other one", n, name)
