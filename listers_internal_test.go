@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -101,13 +102,15 @@ func TestListersGiveWay(t *testing.T) {
 			}
 			l.rests.Store(0)
 			var done atomic.Bool
-			go func() { // may run before the list too, if that takes longer than a time slice
+			var other sync.WaitGroup
+			other.Go(func() { // may run before the list too, if that takes longer than a time slice
 				for ; !done.Load() && !ran.Load(); runtime.Gosched() {
 					ran.Store(l.n.Load() == 2)
 				}
-			}()
+			})
 			list()
 			done.Store(true)
+			other.Wait()
 		}
 		if n := l.n.Load(); n != 1 {
 			t.Errorf("%d listers after %s, want the other one", n, name)

@@ -20,7 +20,7 @@ func relistRows(ctx context.Context, p *programs, s size) ([]row, error) {
 	}
 	var all [2][2][]mirror.Relisted // by side and list
 	for n := range 2 * s.runs {
-		side := (n + n/2) % 2
+		side := turn(n%2, n/2, 2)
 		task := mirror.Task{Server: fmt.Sprintf("%s/relist/%d", server, n), Mode: mirror.Relist}
 		f, err := p.run(ctx, sides[side], task, s.objects)
 		if err != nil {

@@ -73,7 +73,7 @@ func (p *programs) pairs(ctx context.Context, task mirror.Task, s size, known [2
 	}
 	task.Server = server + task.Server
 	for n := range 2 * s.runs {
-		side := (n + n/2) % 2
+		side := turn(n%2, n/2, 2)
 		if known[side] != nil {
 			continue
 		}

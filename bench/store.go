@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/metrics"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -280,13 +279,12 @@ func alone(n int, call func(i int)) float64 {
 // lookTime is what it takes to look at the clock of a thread, in which the kernel is asked: half a
 // microsecond, a twentieth of 20 short index reads.
 var lookTime = sync.OnceValue(func() time.Duration {
-	looks := make([]time.Duration, 101)
+	looks := make([]float64, 101)
 	for i := range looks {
 		began := threadTime()
-		looks[i] = threadTime() - began
+		looks[i] = float64(threadTime() - began)
 	}
-	slices.Sort(looks)
-	return looks[len(looks)/2]
+	return time.Duration(median(looks))
 })
 
 func storeRows(s scale) ([]row, error) {
