@@ -17,7 +17,7 @@ import (
 // To whoever uses slices up, listers that always gave way would lose nearly all of their time. So after
 // a wait nobody gives way for as long as it was, and for eight times as long after one of a slice.
 type listers struct {
-	began time.Time    // of the store; where a bubble of synctest made it, and others list, nobody gives way
+	began time.Time    // of the store; in a bubble of synctest, which is years earlier, nobody gives way
 	n     atomic.Int32 // who lists now, or lets others run
 	rests atomic.Int64 // until when nobody gives way: a time.Duration since began
 }
